@@ -1,5 +1,6 @@
-// Bundles src/ into dist/report.js and dist/report.css, which CMake embeds in the binary. With --check it only says
-// whether dist/ is what src/ gives.
+// Bundles src/ into dist/report.js and dist/report.css, which CMake embeds in the binary, and writes the hash by which the
+// Content-Security-Policy of a page knows the script. With --check it only says whether dist/ is what src/ gives.
+import {createHash} from 'node:crypto';
 import {readFile, writeFile} from 'node:fs/promises';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
@@ -24,19 +25,24 @@ const result = await build({
   },
 });
 
+const files = result.outputFiles.map((file) => ({path: file.path.replace('report-style.css', 'report.css'), text: file.text}));
+const script = files.find(({path}) => path.endsWith('.js'));
+// A browser hashes the text of the element, in which it has replaced carriage returns.
+if (script.text.includes('\r')) throw new Error(`${script.path} has carriage returns: its hash would not fit`);
+files.push({path: `${script.path}.hash`, text: `sha256-${createHash('sha256').update(script.text).digest('base64')}`});
+
 let stale = false;
-for (const file of result.outputFiles) {
-  const path = file.path.replace('report-style.css', 'report.css');
-  if (file.text.includes('</script')) throw new Error(`${path} would end the <script> element it goes into`);
+for (const {path, text} of files) {
+  if (text.toLowerCase().includes(path.endsWith('.css') ? '</style' : '</script')) throw new Error(`${path} would end the element that it goes into`);
   if (check) {
     const committed = await readFile(path, 'utf8').catch(() => '');
-    if (committed !== file.text) {
+    if (committed !== text) {
       console.error(`${path} is not what src/ gives: run './dev web' and commit it`);
       stale = true;
     }
   } else {
-    await writeFile(path, file.text);
-    console.log(`${path}: ${(file.contents.length / 1024).toFixed(0)} KiB`);
+    await writeFile(path, text);
+    console.log(`${path}: ${(text.length / 1024).toFixed(0)} KiB`);
   }
 }
 process.exit(stale ? 1 : 0);

@@ -8,13 +8,14 @@
 
 #include "fleet/findings.h"
 #include "report/html_page.h"
-#include "report/markup.h"
 #include "report/units.h"
 
 namespace gputopo::fleet {
 namespace {
 
-using report::escaped;
+using report::Markup;
+using report::markup;
+using report::ProgramText;
 
 // GPUs of a map: the odd ones, then those that are farthest off. A page of a large fleet stays small.
 constexpr std::size_t kMapRows = 100;
@@ -24,26 +25,25 @@ constexpr double kOfShade = 2;              // deviations
 
 // Beside the style of all pages. Blue and red, which who sees no green tells apart; what is far off is also a number.
 constexpr std::string_view kStyle =
-    "table.map{border-collapse:collapse;font-size:11px;width:auto}"
-    "table.map th.path{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:normal;text-align:left}"
-    "table.map td{width:14px;min-width:14px;height:16px;padding:0;text-align:center;border:1px solid "
-    "#ffffff;color:#1c2430}"
-    "table.map th[scope=row]{font-weight:normal;text-align:left;white-space:nowrap;padding-right:6px}"
-    ".scroll{overflow-x:auto}"
-    ".s{background:#eef1f5}.w1{background:#fbe3dc}.w2{background:#f5b9a8}.w3{background:#e67f66}.w4{background:#c9432e}"
-    ".b1{background:#dfeaf8}.b2{background:#b3cff0}.b3{background:#76a7e0}.b4{background:#3b76b8}"
-    "table.map td.w4,table.map td.b4{color:#ffffff}"
-    "@media (prefers-color-scheme:dark){table.map td{border-color:#12161c;color:#e4e9f0}"
-    ".s{background:#232a34}.w1{background:#43251f}.w2{background:#6b2f24}.w3{background:#9c3a29}.w4{background:#d9543c}"
-    ".b1{background:#1d2f45}.b2{background:#25476e}.b3{background:#2f66a3}.b4{background:#4c8fd8}}";
+    "table.map{border-collapse:collapse;font-size:11px;width:auto}table.map "
+    "th.path{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:normal;text-align:left}table.map "
+    "td{width:14px;min-width:14px;height:16px;padding:0;text-align:center;border:1px solid "
+    "#ffffff;color:#1c2430}table.map "
+    "th[scope=row]{font-weight:normal;text-align:left;white-space:nowrap;padding-right:6px}.scroll{overflow-x:auto}.s{"
+    "background:#eef1f5}.w1{background:#fbe3dc}.w2{background:#f5b9a8}.w3{background:#e67f66}.w4{background:#c9432e}."
+    "b1{background:#dfeaf8}.b2{background:#b3cff0}.b3{background:#76a7e0}.b4{background:#3b76b8}table.map "
+    "td.w4,table.map td.b4{color:#ffffff}@media (prefers-color-scheme:dark){table.map "
+    "td{border-color:#12161c;color:#e4e9f0}.s{background:#232a34}.w1{background:#43251f}.w2{background:#6b2f24}.w3{"
+    "background:#9c3a29}.w4{background:#d9543c}.b1{background:#1d2f45}.b2{background:#25476e}.b3{background:#2f66a3}."
+    "b4{background:#4c8fd8}}";
 
-std::string cell(float score) {
-  if (std::isnan(score)) return "<td></td>";
+Markup cell(float score) {
+  if (std::isnan(score)) return Markup("<td></td>");
   const double size = std::abs(static_cast<double>(score));
   const int shade = std::min(kShades, static_cast<int>(size / kOfShade));
-  if (shade == 0) return "<td class=\"s\"></td>";
+  if (shade == 0) return Markup("<td class=\"s\"></td>");
   constexpr double kMost = 99;
-  return fmt::format("<td class=\"{}{}\">{:.0f}</td>", score > 0 ? 'w' : 'b', shade, std::min(size, kMost));
+  return markup("<td class=\"{}{}\">{:.0f}</td>", score > 0 ? "w" : "b", shade, std::min(size, kMost));
 }
 
 std::string anchor(std::size_t finding) { return fmt::format("odd-{}", finding); }
@@ -68,75 +68,73 @@ std::vector<std::size_t> rows_of(const Group& group, const Places& odd) {
   return rows;
 }
 
-std::string map_of(const Group& group, const Places& odd) {
-  if (group.paths.empty()) return "";
-  std::string text = "<div class=\"scroll\" tabindex=\"0\"><table class=\"map\"><thead><tr><td></td>";
+Markup map_of(const Group& group, const Places& odd) {
+  if (group.paths.empty()) return {};
+  Markup text("<div class=\"scroll\" tabindex=\"0\"><table class=\"map\"><thead><tr><td></td>");
   for (const std::string& path : group.paths) {
-    text += fmt::format("<th scope=\"col\" class=\"path\">{}</th>", escaped(path));
+    text += markup("<th scope=\"col\" class=\"path\">{}</th>", path);
   }
   text += "</tr></thead><tbody>\n";
   const std::vector<std::size_t> rows = rows_of(group, odd);
   for (const std::size_t row : rows) {
     const auto finding = odd.find(group.names[row].gpu);
-    const std::string name = escaped(called(group.names[row]));
-    text +=
-        fmt::format("<tr><th scope=\"row\">{}</th>",
-                    finding == odd.end() ? name : fmt::format("<a href=\"#{}\">{}</a>", anchor(finding->second), name));
+    const std::string name = called(group.names[row]);
+    text += markup(
+        "<tr><th scope=\"row\">{}</th>",
+        finding == odd.end() ? markup("{}", name) : markup("<a href=\"#{}\">{}</a>", anchor(finding->second), name));
     for (std::size_t i = 0; i < group.paths.size(); ++i) text += cell(group.scores[row * group.paths.size() + i]);
     text += "</tr>\n";
   }
   text += "</tbody></table></div>\n";
   if (rows.size() < group.names.size()) {
-    text += fmt::format("<p class=\"facts\">{} of {} GPUs: the odd ones, then those farthest off.</p>\n", rows.size(),
-                        group.names.size());
+    text += markup("<p class=\"facts\">{} of {} GPUs: the odd ones, then those farthest off.</p>\n", rows.size(),
+                   group.names.size());
   }
   return text;
 }
 
-std::string groups_html(const Judgement& judgement, const Places& odd) {
-  std::string text =
-      "<section><h2>All GPUs</h2>\n<p>Deviations from the others of the group: red is worse, blue is "
-      "better, or higher where neither is; from 2 on the number stands in its place.</p>\n";
+Markup groups_html(const Judgement& judgement, const Places& odd) {
+  Markup text(
+      "<section><h2>All GPUs</h2>\n<p>Deviations from the others of the group: red is worse, blue is better, or higher "
+      "where neither is; from 2 on the number stands in its place.</p>\n");
   for (const Group& group : judgement.groups) {
-    text += fmt::format("<h3>{}</h3>\n<p class=\"facts\">{} GPUs, {} values compared by their spread{}{}</p>\n",
-                        escaped(group_title(group)), group.gpus, group.values, group.note.empty() ? "" : "; ",
-                        escaped(group.note));
+    text += markup("<h3>{}</h3>\n<p class=\"facts\">{} GPUs, {} values compared by their spread{}{}</p>\n",
+                   group_title(group), group.gpus, group.values, group.note.empty() ? "" : "; ", group.note);
     text += map_of(group, odd);
   }
   return text + "</section>\n";
 }
 
-std::string value_row(const OddValue& value) {
+Markup value_row(const OddValue& value) {
   const std::string_view judged = value.worse > 0 ? "worse" : value.worse < 0 ? "better" : "";
-  return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(value.path),
-                     escaped(describe(value)), judged, to_string(value.basis), value.decides ? "yes" : "");
+  return markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", value.path, describe(value),
+                judged, to_string(value.basis), value.decides ? "yes" : "");
 }
 
 // What is not odd, for who wants all that is known of the GPU.
-std::string others_html(const Finding& finding) {
-  std::string text = fmt::format(
-      "<details><summary>The other {} values</summary>\n<div class=\"scroll\"><table>"
-      "<thead><tr><th scope=\"col\">Value</th><th scope=\"col\">What it is</th></tr></thead>"
-      "<tbody>\n",
+Markup others_html(const Finding& finding) {
+  Markup text = markup(
+      "<details><summary>The other {} values</summary>\n<div class=\"scroll\"><table><thead><tr><th "
+      "scope=\"col\">Value</th><th scope=\"col\">What it is</th></tr></thead><tbody>\n",
       finding.others.size());
   for (const OddValue& value : finding.others) {
-    text += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped(value.path), escaped(describe(value)));
+    text += markup("<tr><td>{}</td><td>{}</td></tr>\n", value.path, describe(value));
   }
   return text + "</tbody></table></div></details>\n";
 }
 
-std::string finding_html(const Judgement& judgement, std::size_t index) {
+Markup finding_html(const Judgement& judgement, std::size_t index) {
   const Finding& finding = judgement.findings[index];
   const Group& group = judgement.groups[finding.who.group];
-  std::string text = fmt::format("<details id=\"{}\"{}><summary><strong>{}</strong> {}</summary>\n", anchor(index),
-                                 index == 0 ? " open" : "", escaped(called(finding.who)), escaped(finding.where));
-  text += fmt::format("<p class=\"facts\">GPU {}{}{}; {}{}</p>\n", escaped(finding.who.gpu),
-                      finding.who.host.empty() ? "" : ", host ", escaped(finding.who.host), escaped(group_title(group)),
-                      finding.p_value > 0 ? fmt::format("; by chance: {:.1g}", finding.p_value) : "");
+  Markup text = markup("<details id=\"{}\"{}><summary><strong>{}</strong> {}</summary>\n", anchor(index),
+                       index == 0 ? ProgramText(" open") : ProgramText(""), called(finding.who), finding.where);
+  text += markup("<p class=\"facts\">GPU {}{}{}; {}{}</p>\n", finding.who.gpu,
+                 finding.who.host.empty() ? "" : ", host ", finding.who.host, group_title(group),
+                 finding.p_value > 0 ? fmt::format("; by chance: {:.1g}", finding.p_value) : "");
   text +=
-      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">What it is</th>"
-      "<th scope=\"col\">For this GPU</th><th scope=\"col\">Compared by</th><th scope=\"col\">Decided</th></tr>"
-      "</thead><tbody>\n";
+      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">What it is</th><th "
+      "scope=\"col\">For this GPU</th><th scope=\"col\">Compared by</th><th "
+      "scope=\"col\">Decided</th></tr></thead><tbody>\n";
   for (const OddValue& value : finding.values) text += value_row(value);
   text += "</tbody></table></div>\n";
   if (index < kWholeFindings && !finding.others.empty()) text += others_html(finding);
@@ -146,22 +144,17 @@ std::string finding_html(const Judgement& judgement, std::size_t index) {
 }  // namespace
 
 std::string findings_to_html(const Judgement& judgement) {
-  std::string text =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
-  text += fmt::format("<title>A fleet: {}</title>\n<style>{}{}</style>\n</head>\n<body>\n", escaped(summary(judgement)),
-                      report::kPageStyle, kStyle);
   const bool is_simulated = std::ranges::any_of(judgement.groups, &Group::simulated);
-  text +=
-      fmt::format("<header class=\"top\">\n<div><h1>The fleet</h1>\n<p class=\"facts\">{}</p>\n{}</div>\n{}</header>\n",
-                  escaped(summary(judgement)),
-                  judgement.last == 0 ? ""
-                                      : fmt::format("<p class=\"facts\">measured from {} to {}</p>\n",
-                                                    timestamp_text(judgement.first), timestamp_text(judgement.last)),
-                  is_simulated ? "<div class=\"badges\"><p class=\"simulated\">SIMULATED</p></div>\n" : "");
+  Markup text =
+      markup("<header class=\"top\">\n<div><h1>The fleet</h1>\n<p class=\"facts\">{}</p>\n{}</div>\n{}</header>\n",
+             summary(judgement),
+             judgement.last == 0 ? Markup()
+                                 : markup("<p class=\"facts\">measured from {} to {}</p>\n",
+                                          timestamp_text(judgement.first), timestamp_text(judgement.last)),
+             is_simulated ? ProgramText("<div class=\"badges\"><p class=\"simulated\">SIMULATED</p></div>\n")
+                          : ProgramText(""));
   text += "<main id=\"main\">\n";
-  for (const std::string& note : judgement.notes) text += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+  for (const std::string& note : judgement.notes) text += markup("<p class=\"note\">{}</p>\n", note);
   Places odd;
   text += "<section><h2>Odd GPUs</h2>\n";
   if (judgement.findings.empty()) text += "<p>None.</p>\n";
@@ -170,7 +163,9 @@ std::string findings_to_html(const Judgement& judgement) {
     text += finding_html(judgement, i);
   }
   text += "</section>\n";
-  return text + groups_html(judgement, odd) + "</main>\n</body>\n</html>\n";
+  text += groups_html(judgement, odd) + "</main>\n";
+  static const std::string kPageAndMapStyle = std::string(report::kPageStyle) + std::string(kStyle);
+  return report::page_frame("A fleet: " + summary(judgement), ProgramText::trusted(kPageAndMapStyle), text).text();
 }
 
 }  // namespace gputopo::fleet

@@ -7,13 +7,14 @@
 
 #include "kernel_model/prediction.h"
 #include "report/draw.h"
-#include "report/markup.h"
 #include "report/units.h"
 
 namespace gputopo::kernel_model {
 namespace {
 
 using report::fitted;
+using report::Markup;
+using report::markup;
 using report::px;
 using report::svg_text;
 
@@ -41,39 +42,42 @@ LogAxis axis_around(double least, double greatest, double from, double to) {
           from, to};
 }
 
-std::string line(double x1, double y1, double x2, double y2, const std::string& classes, int stroke_width = 0) {
-  const std::string stroke = stroke_width > 0 ? fmt::format(" stroke-width=\"{}\"", stroke_width) : "";
-  return fmt::format("<path d=\"M{} {}L{} {}\" class=\"{}\"{}/>\n", px(x1), px(y1), px(x2), px(y2), classes, stroke);
+Markup line(double x1, double y1, double x2, double y2, const std::string& classes, int stroke_width = 0) {
+  if (stroke_width > 0) {
+    return markup("<path d=\"M{} {}L{} {}\" class=\"{}\" stroke-width=\"{}\"/>\n", px(x1), px(y1), px(x2), px(y2),
+                  classes, stroke_width);
+  }
+  return markup("<path d=\"M{} {}L{} {}\" class=\"{}\"/>\n", px(x1), px(y1), px(x2), px(y2), classes);
 }
 
 std::string rate_text(const Ceiling& ceiling) {
   return report::human_value(ceiling.rate, ceiling.is_memory() ? "B/s" : ceiling.unit + "/s");
 }
 
-std::string axes(const LogAxis& x, const LogAxis& y) {
-  std::string text;
+Markup axes(const LogAxis& x, const LogAxis& y) {
+  Markup text;
   constexpr double kDecade = 10;
   constexpr double kRounding = 1.001;
   for (double at = x.least; at <= x.greatest * kRounding; at *= kDecade) {
     text += line(x.place(at), kTop, x.place(at), kBottom, "grid");
-    text += fmt::format("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"middle\">{}</text>\n",
-                        px(x.place(at)), px(kBottom + 18), report::significant(at, 3));
+    text += markup("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"middle\">{}</text>\n", px(x.place(at)),
+                   px(kBottom + 18), report::significant(at, 3));
   }
   for (double at = y.least; at <= y.greatest * kRounding; at *= kDecade) {
     text += line(kLeft, y.place(at), kRight, y.place(at), "grid");
-    text += fmt::format("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text>\n", px(kLeft - 8),
-                        px(y.place(at) + 4), report::human_value(at, "FLOP/s"));
+    text += markup("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text>\n", px(kLeft - 8),
+                   px(y.place(at) + 4), report::human_value(at, "FLOP/s"));
   }
-  text += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" class=\"axis\"/>\n", px(kLeft), px(kTop), px(kBottom), px(kRight));
-  return text + fmt::format("<text x=\"{}\" y=\"{}\" class=\"small\" text-anchor=\"middle\">{}</text>\n",
-                            px((kLeft + kRight) / 2), px(kBottom + 40),
-                            "intensity: floating-point operations per byte of each level");
+  text += markup("<path d=\"M{0} {1}V{2}H{3}\" class=\"axis\"/>\n", px(kLeft), px(kTop), px(kBottom), px(kRight));
+  return text + markup("<text x=\"{}\" y=\"{}\" class=\"small\" text-anchor=\"middle\">{}</text>\n",
+                       px((kLeft + kRight) / 2), px(kBottom + 40),
+                       "intensity: floating-point operations per byte of each level");
 }
 
 // What a report's GPU does at most, with the kernel on each slant.
-std::string ceilings_text(const Prediction& prediction, const LogAxis& x, const LogAxis& y, double highest,
-                          double performance) {
-  std::string text;
+Markup ceilings_text(const Prediction& prediction, const LogAxis& x, const LogAxis& y, double highest,
+                     double performance) {
+  Markup text;
   double legend_y = kTop + 12;
   std::size_t number = 0;
   constexpr std::size_t kColours = 8;
@@ -90,8 +94,8 @@ std::string ceilings_text(const Prediction& prediction, const LogAxis& x, const 
         text +=
             line(x.place(begin), y.place(begin * ceiling.rate), x.place(end), y.place(end * ceiling.rate), colour, 2);
       }
-      text += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"{}\" stroke-width=\"3\"/>\n", px(x.place(at)),
-                          px(y.place(performance)), colour);
+      text += markup("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"{}\" stroke-width=\"3\"/>\n", px(x.place(at)),
+                     px(y.place(performance)), colour);
       words += fmt::format(", {} FLOP/B", report::significant(at, 3));
     } else {
       text += line(kLeft, y.place(ceiling.rate), kRight, y.place(ceiling.rate), colour, 2);
@@ -111,7 +115,7 @@ double operations_of(const Prediction& prediction) {
   return operations;
 }
 
-std::string plot_of(const Prediction& prediction) {
+Markup plot_of(const Prediction& prediction) {
   const double performance = operations_of(prediction) / prediction.seconds;
   double highest = performance;  // the most arithmetic
   double least_x = INFINITY;
@@ -130,8 +134,8 @@ std::string plot_of(const Prediction& prediction) {
   constexpr double kBelow = 4;
   const LogAxis x = axis_around(least_x, greatest_x, kLeft, kRight);
   const LogAxis y = axis_around(performance / kBelow, highest, kBottom, kTop);
-  std::string text = axes(x, y) + ceilings_text(prediction, x, y, highest, performance);
-  text += fmt::format("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
+  Markup text = axes(x, y) + ceilings_text(prediction, x, y, highest, performance);
+  text += markup("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
   return text + svg_text(kRight + 42, kBottom - 8, "small faint", "circles: the kernel, as predicted");
 }
 
@@ -145,13 +149,13 @@ std::string prediction_to_svg(const Prediction& prediction) {
   std::string said = fmt::format("predicted: {}", time_text(prediction.seconds));
   if (has_point) said += fmt::format(", {}", report::human_value(operations / prediction.seconds, "FLOP/s"));
   said += ", " + bound_text(prediction);
-  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::svg_opening(title, kWidth, kHeight);
+  Markup text = report::kXmlOpening + report::svg_opening(title, kWidth, kHeight);
   text += svg_text(16, 26, "title", fitted(title, kWidth - 32, 13.5));
   text += svg_text(16, 46, "small faint", fitted(said, kWidth - 32, 12));
   text += has_point ? plot_of(prediction)
                     : svg_text(kLeft, (kTop + kBottom) / 2, "small",
                                "The kernel does no floating-point arithmetic: it has no point in a roofline.");
-  return text + "</svg>\n";
+  return (text + "</svg>\n").text();
 }
 
 }  // namespace gputopo::kernel_model

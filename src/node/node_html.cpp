@@ -4,7 +4,7 @@
 #include "gputopo/node.h"
 #include "node/node_view.h"
 #include "report/chart.h"
-#include "report/markup.h"
+#include "report/html_page.h"
 #include "report/plot.h"
 #include "report/units.h"
 #include "report/value_text.h"
@@ -12,9 +12,10 @@
 namespace gputopo {
 namespace {
 
-using report::escaped;
+using report::Markup;
+using report::markup;
 
-constexpr std::string_view kStyle = R"(
+constexpr report::ProgramText kStyle = R"(
 :root{color-scheme:light dark}
 body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;color:#1c2430;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
@@ -27,38 +28,37 @@ svg{max-width:100%;height:auto}
 .faint{color:#a3adba}.alert{color:#ff8a80}}
 )";
 
-std::string matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
-  std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<div class=\"scroll\"><table>\n<tr><th>from \\ to</th>",
-                                 matrix.attribute, escaped(matrix.title));
-  for (const Place& column : matrix.columns) html += fmt::format("<th scope=\"col\">{}</th>", to_text(column));
+Markup matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
+  Markup html = markup("<h2 id=\"{}\">{}</h2>\n<div class=\"scroll\"><table>\n<tr><th>from \\ to</th>",
+                       matrix.attribute, matrix.title);
+  for (const Place& column : matrix.columns) html += markup("<th scope=\"col\">{}</th>", to_text(column));
   html += "</tr>\n";
   for (const node::Matrix::Row& row : matrix.rows) {
-    html += fmt::format("<tr><th scope=\"row\">{}</th>", to_text(row.from));
+    html += markup("<tr><th scope=\"row\">{}</th>", to_text(row.from));
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const Attribute* attribute = links.find(row.from, matrix.columns[i], matrix.attribute);
       const std::string hint = attribute == nullptr     ? ""
                                : attribute->available() ? report::interval_text(*attribute)
                                                         : report::why_absent(*attribute);
       const bool shown = attribute != nullptr && attribute->available();
-      html += fmt::format("<td title=\"{}\">{}{}</td>", shown ? "" : escaped(hint),
-                          row.cells[i].empty() ? "–" : row.cells[i],
-                          shown ? fmt::format("<br><small class=\"faint\">{}</small>", escaped(hint)) : "");
+      html += markup("<td title=\"{}\">{}{}</td>", shown ? "" : hint, row.cells[i].empty() ? "–" : row.cells[i],
+                     shown ? markup("<br><small class=\"faint\">{}</small>", hint) : Markup());
     }
     html += "</tr>\n";
   }
   return html + "</table></div>\n";
 }
 
-std::string gpus_html(const NodeReport& report) {
-  std::string html =
-      "<h2>GPUs</h2>\n<div class=\"scroll\"><table>\n<tr><th>GPU</th><th class=\"words\">what and where</th>"
-      "<th>memory read</th><th>L2</th><th>L2 latency</th></tr>\n";
+Markup gpus_html(const NodeReport& report) {
+  Markup html(
+      "<h2>GPUs</h2>\n<div class=\"scroll\"><table>\n<tr><th>GPU</th><th class=\"words\">what and where</th><th>memory "
+      "read</th><th>L2</th><th>L2 latency</th></tr>\n");
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     const NodeGpuReport& gpu = report.gpus[i];
-    html += fmt::format("<tr><td>gpu{}</td><td class=\"words\">{}</td>", i, escaped(node::gpu_text(report, i)));
+    html += markup("<tr><td>gpu{}</td><td class=\"words\">{}</td>", i, node::gpu_text(report, i));
     if (!gpu.report) {
-      html += fmt::format("<td colspan=\"3\" class=\"{}\">{}</td></tr>\n", gpu.failure.empty() ? "faint" : "alert",
-                          escaped(gpu.failure.empty() ? "not asked for" : gpu.failure));
+      html += markup("<td colspan=\"3\" class=\"{}\">{}</td></tr>\n", gpu.failure.empty() ? "faint" : "alert",
+                     gpu.failure.empty() ? "not asked for" : gpu.failure);
       continue;
     }
     for (const auto& [element, attribute] :
@@ -66,54 +66,53 @@ std::string gpus_html(const NodeReport& report) {
           std::pair{ElementId::kL2, AttributeId::kLatency}}) {
       const Attribute* value = gpu.report->find_attribute(element, attribute);
       const bool has = value != nullptr && value->available();
-      html += fmt::format("<td title=\"{}\">{}</td>", has ? escaped(report::interval_text(*value)) : "",
-                          has ? escaped(report::value_text(*value)) : "–");
+      html += markup("<td title=\"{}\">{}</td>", has ? report::interval_text(*value) : "",
+                     has ? report::value_text(*value) : "–");
     }
     html += "</tr>\n";
   }
   return html + "</table></div>\n";
 }
 
-std::string together_html(const NodeReport& report) {
-  if (report.together.empty()) return "";
-  std::string html =
-      "<h2>All at once</h2>\n<div class=\"scroll\"><table>\n<tr><th>transfers</th><th>together</th>"
-      "<th>slowest keeps</th></tr>\n";
+Markup together_html(const NodeReport& report) {
+  if (report.together.empty()) return {};
+  Markup html(
+      "<h2>All at once</h2>\n<div class=\"scroll\"><table>\n<tr><th>transfers</th><th>together</th><th>slowest "
+      "keeps</th></tr>\n");
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
     const Attribute* share = find(entry.attributes, "least_share");
     const bool has = share != nullptr && share->available();
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(entry.title),
-                        total == nullptr || !total->available() ? "" : report::value_text(*total),
-                        has ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "–");
+    html += markup("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", entry.title,
+                   total == nullptr || !total->available() ? "" : report::value_text(*total),
+                   has ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "–");
   }
   html += "</table></div>\n<ul>\n";
   for (const TogetherReport& entry : report.together) {
     for (const std::string& line : node::sharing_texts(entry)) {
-      html += fmt::format("<li>{}: {}</li>\n", escaped(entry.title), escaped(line));
+      html += markup("<li>{}: {}</li>\n", entry.title, line);
     }
   }
   return html + "</ul>\n";
 }
 
 // What a copy of each size reaches, a curve for each link, behind its name.
-std::string sizes_html(const NodeReport& report) {
-  std::string html;
+Markup sizes_html(const NodeReport& report) {
+  Markup html;
   for (const LinkReport& link : report.links) {
     const Attribute* half = find(link.attributes, "copy_half_size");
     if (half == nullptr) continue;
     const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
     for (const report::Chart& chart : report::charts_of(name + ": copies by size", "half of it", *half)) {
-      html +=
-          fmt::format("<details><summary>{}</summary>{}</details>\n", escaped(name), report::plot_svg(chart, *half));
+      html += markup("<details><summary>{}</summary>{}</details>\n", name, report::plot_svg(chart, *half));
     }
   }
-  return html.empty() ? "" : "<h2>Copies by size</h2>\n" + html;
+  return html.empty() ? Markup() : "<h2>Copies by size</h2>\n" + html;
 }
 
-std::string peers_html(const NodeReport& report) {
-  std::string html;
-  for (const std::string& line : node::peer_texts(report)) html += fmt::format("<p>{}</p>\n", escaped(line));
+Markup peers_html(const NodeReport& report) {
+  Markup html;
+  for (const std::string& line : node::peer_texts(report)) html += markup("<p>{}</p>\n", line);
   return html;
 }
 
@@ -122,29 +121,23 @@ std::string peers_html(const NodeReport& report) {
 std::string node_to_html(const NodeReport& report) {
   const std::string title =
       fmt::format("{}: {}", report.host_name.empty() ? "Node" : report.host_name, node::models_text(report));
-  std::string html = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{1}</style></head>\n<body>\n<main>\n"
-      "<h1>{0}</h1>\n",
-      escaped(title), kStyle);
+  Markup html = markup("<main>\n<h1>{}</h1>\n", title);
   if (report.simulated) html += "<p class=\"alert\">SIMULATED</p>\n";
-  html += fmt::format("<p class=\"faint\">{} · {} · {}{}</p>\n", escaped(report.host_cpu), escaped(report.os),
-                      escaped(report.timestamp),
-                      report.driver_version.empty() ? "" : " · driver " + escaped(report.driver_version));
+  html += markup("<p class=\"faint\">{} · {} · {}{}</p>\n", report.host_cpu, report.os, report.timestamp,
+                 report.driver_version.empty() ? "" : " · driver " + report.driver_version);
   html += node::node_svg(report) + peers_html(report);
   const std::vector<std::string> remarks = node::remarks_of(report);
   if (!remarks.empty()) html += "<h2>Warnings</h2>\n<ul>\n";
-  for (const std::string& remark : remarks) html += fmt::format("<li>{}</li>\n", escaped(remark));
+  for (const std::string& remark : remarks) html += markup("<li>{}</li>\n", remark);
   if (!remarks.empty()) html += "</ul>\n";
   html += gpus_html(report);
   const node::LinkIndex links(report);
   for (const node::Matrix& matrix : node::matrices_of(report)) html += matrix_html(links, matrix);
   html += sizes_html(report) + together_html(report);
   html +=
-      "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. In parentheses 95% intervals; details "
-      "and samples are in the JSON. What each value is, and how it is measured: "
-      "docs/methods/links.md of gputopo.</p>\n";
-  return html + "</main>\n</body></html>\n";
+      "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. In parentheses 95% intervals; details and "
+      "samples are in the JSON. What each value is, and how it is measured: docs/methods/links.md of gputopo.</p>\n";
+  return report::page_frame(title, kStyle, html + "</main>\n").text();
 }
 
 }  // namespace gputopo

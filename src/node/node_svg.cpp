@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "node/node_view.h"
-#include "report/markup.h"
 #include "report/units.h"
 
 namespace gputopo::node {
 namespace {
 
-using report::escaped;
+using report::Markup;
+using report::markup;
 using report::px;
 
 constexpr double kBox = 150;  // width
@@ -24,15 +24,13 @@ constexpr double kSwitchTop = 330;
 constexpr std::size_t kMostDirect = 4;  // with more GPUs lines between all pairs are a tangle
 
 // Light, and dark where a viewer asks for it; literal colours, for viewers that know no custom properties.
-constexpr std::string_view kStyle =
-    "<style>.box{fill:#f3f5f8;stroke:#c3cad4}.gpu{fill:#d8e8fb;stroke:#3b76b8}.text{fill:#1c2430;"
-    "font:13px system-ui,sans-serif;text-anchor:middle}.small{font-size:11px;"
-    "paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}.inside{stroke:none}.link{stroke:#3b76b8;"
-    "fill:none}"
-    ".host{stroke:#5b6675}.back{fill:#ffffff}@media (prefers-color-scheme:dark){.box{fill:#232a33;stroke:#4a5563}"
-    ".gpu{fill:#16324f;stroke:#6ea8e0}.text{fill:#e6eaf0}.small{stroke:#14181e}.link{stroke:#6ea8e0}.host{stroke:#"
-    "a3adba}"
-    ".back{fill:#14181e}}</style>";
+constexpr report::ProgramText kStyle =
+    "<style>.box{fill:#f3f5f8;stroke:#c3cad4}.gpu{fill:#d8e8fb;stroke:#3b76b8}.text{fill:#1c2430;font:13px "
+    "system-ui,sans-serif;text-anchor:middle}.small{font-size:11px;paint-order:stroke;stroke:#ffffff;stroke-width:4px;"
+    "stroke-linejoin:round}.inside{stroke:none}.link{stroke:#3b76b8;fill:none}.host{stroke:#5b6675}.back{fill:#ffffff}@"
+    "media "
+    "(prefers-color-scheme:dark){.box{fill:#232a33;stroke:#4a5563}.gpu{fill:#16324f;stroke:#6ea8e0}.text{fill:#e6eaf0}."
+    "small{stroke:#14181e}.link{stroke:#6ea8e0}.host{stroke:#a3adba}.back{fill:#14181e}}</style>";
 
 double width_of(double bytes_per_second) {
   constexpr double kThin = 1.5;
@@ -47,15 +45,15 @@ class Drawing {
     width_ = 2 * kMargin + most * kBox + (most - 1) * kGap;
   }
 
-  std::string draw() {
+  Markup draw() {
     host_links();
     report_.gpus.size() <= kMostDirect ? peer_lines() : switch_bar();
     boxes();
     const double height = report_.gpus.size() < 2 ? kGpuTop + kTall + kMargin : kSwitchTop + kTall;
-    return fmt::format(
+    return markup(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"{2}\">{3}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>{4}</svg>\n",
-        px(width_), px(height), escaped(models_text(report_) + " and what lies between them"), kStyle, text_);
+        px(width_), px(height), models_text(report_) + " and what lies between them", kStyle, text_);
   }
 
  private:
@@ -73,8 +71,8 @@ class Drawing {
   }
 
   void label(double x, double y, const std::string& text, bool inside = false) {
-    text_ += fmt::format("<text class=\"text small{}\" x=\"{}\" y=\"{}\">{}</text>\n", inside ? " inside" : "", px(x),
-                         px(y), escaped(text));
+    text_ += markup("<text class=\"text small{}\" x=\"{}\" y=\"{}\">{}</text>\n", inside ? " inside" : "", px(x), px(y),
+                    text);
   }
 
   static std::string both_ways(double there, double back) {
@@ -90,7 +88,7 @@ class Drawing {
       const double back = copy_rate({PlaceKind::kGpu, gpu}, {PlaceKind::kHost, host});
       const double x = gpu_x(gpu);
       const double middle = (kHostTop + kTall + kGpuTop) / 2;
-      text_ += fmt::format(
+      text_ += markup(
           "<path class=\"link host\" stroke-width=\"{}\" d=\"M{} {}L{} {}\"><title>host{} and gpu{}</title></path>\n",
           px(width_of(there)), px(host_x(host)), px(kHostTop + kTall), px(x), px(kGpuTop), host, gpu);
       label(x, middle + 28, both_ways(there, back));
@@ -114,9 +112,9 @@ class Drawing {
         const double x = (gpu_x(i) + gpu_x(j)) / 2;
         const double top = kGpuTop + kTall;
         const double bottom = top + 34 * (j - i) + 20 * i;
-        text_ += fmt::format("<path class=\"link\" stroke-width=\"{}\" d=\"M{} {}C{} {} {} {} {} {}\"/>\n",
-                             px(width_of(there)), px(gpu_x(i)), px(top), px(gpu_x(i)), px(bottom), px(gpu_x(j)),
-                             px(bottom), px(gpu_x(j)), px(top));
+        text_ +=
+            markup("<path class=\"link\" stroke-width=\"{}\" d=\"M{} {}C{} {} {} {} {} {}\"/>\n", px(width_of(there)),
+                   px(gpu_x(i)), px(top), px(gpu_x(i)), px(bottom), px(gpu_x(j)), px(bottom), px(gpu_x(j)), px(top));
         const auto peer =
             std::ranges::find_if(report_.peers, [&](const PeerLink& p) { return p.from == i && p.to == j; });
         const std::string kind = peer == report_.peers.end() ? "" : peer_text(*peer);
@@ -137,23 +135,23 @@ class Drawing {
       most = std::max(most, rate);
     }
     for (std::size_t gpu = 0; gpu < report_.gpus.size(); ++gpu) {
-      text_ += fmt::format("<path class=\"link\" stroke-width=\"{}\" d=\"M{} {}V{}\"/>\n", px(width_of(most)),
-                           px(gpu_x(gpu)), px(kGpuTop + kTall), px(kSwitchTop));
+      text_ += markup("<path class=\"link\" stroke-width=\"{}\" d=\"M{} {}V{}\"/>\n", px(width_of(most)),
+                      px(gpu_x(gpu)), px(kGpuTop + kTall), px(kSwitchTop));
     }
     // One bar stands for all of them: which pairs have what stands beside the picture.
     const std::vector<std::string> kinds = peer_texts(report_);
     const std::string kind = kinds.size() == 1 ? peer_text(report_.peers.front()) : "links of several kinds";
-    text_ += fmt::format("<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"30\" rx=\"4\"/>\n", px(kMargin),
-                         px(kSwitchTop), px(width_ - 2 * kMargin));
+    text_ += markup("<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"30\" rx=\"4\"/>\n", px(kMargin),
+                    px(kSwitchTop), px(width_ - 2 * kMargin));
     label(width_ / 2, kSwitchTop + 19,
           fmt::format("{}: {} to {} between two", kind, report::human_bandwidth(least), report::human_bandwidth(most)),
           true);
   }
 
-  void box(double x, double top, std::string_view kind, const std::string& name, const std::string& below) {
-    text_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", kind,
-                         px(x - kBox / 2), px(top), px(kBox), px(kTall));
-    text_ += fmt::format("<text class=\"text\" x=\"{}\" y=\"{}\">{}</text>\n", px(x), px(top + 24), escaped(name));
+  void box(double x, double top, const char* kind, const std::string& name, const std::string& below) {
+    text_ += markup("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", kind,
+                    px(x - kBox / 2), px(top), px(kBox), px(kTall));
+    text_ += markup("<text class=\"text\" x=\"{}\" y=\"{}\">{}</text>\n", px(x), px(top + 24), name);
     label(x, top + 42, below, true);
   }
 
@@ -173,11 +171,11 @@ class Drawing {
   const NodeReport& report_;
   const LinkIndex links_;
   double width_ = 0;
-  std::string text_;
+  Markup text_;
 };
 
 }  // namespace
 
-std::string node_svg(const NodeReport& report) { return Drawing(report).draw(); }
+Markup node_svg(const NodeReport& report) { return Drawing(report).draw(); }
 
 }  // namespace gputopo::node

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gputopo/node.h"
+#include "report/markup.h"
 
 namespace gputopo::node {
 
@@ -57,6 +58,6 @@ struct Matrix {
 [[nodiscard]] std::vector<std::string> remarks_of(const NodeReport& report);
 
 // The node as a picture: sockets, GPUs and links as wide as they are fast. A document of its own.
-[[nodiscard]] std::string node_svg(const NodeReport& report);
+[[nodiscard]] report::Markup node_svg(const NodeReport& report);
 
 }  // namespace gputopo::node

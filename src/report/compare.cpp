@@ -10,7 +10,6 @@
 
 #include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
-#include "report/markup.h"
 #include "report/unit_map.h"
 #include "report/units.h"
 

@@ -12,7 +12,6 @@
 #include "gputopo/operation.h"
 #include "report/export/values.h"
 #include "report/hierarchy.h"
-#include "report/markup.h"
 #include "report/text_table.h"
 #include "report/units.h"
 
@@ -21,15 +20,14 @@ namespace {
 
 constexpr double kFigureWidth = 760;
 
-std::string words_at(double x, double y, const char* classes, const std::string& text, const char* more = "") {
-  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", px(x), px(y), classes, more, escaped(text));
+Markup words_at(double x, double y, const char* classes, const std::string& text, ProgramText more = "") {
+  return markup("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", px(x), px(y), classes, more, text);
 }
 
-std::string opened(const std::string& name, double width, double height) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" role=\"img\" "
-      "aria-label=\"{}\">\n",
-      px(width), px(height), escaped(name));
+Markup opened(const std::string& name, double width, double height) {
+  return markup(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" role=\"img\" aria-label=\"{}\">\n",
+      px(width), px(height), name);
 }
 
 // ---- The units ----
@@ -132,7 +130,7 @@ constexpr double kUnitRoom = 62;
 constexpr double kNameRoom = 172;
 
 // A path for each tenth: hundreds of elements with the same attributes would be most of the figure.
-std::string matrix_cells(const MatrixOrder& order, const Pairs& pairs, double left, double top) {
+Markup matrix_cells(const MatrixOrder& order, const Pairs& pairs, double left, double top) {
   constexpr int kSteps = 10;
   std::map<int, std::string> by_step;
   std::string unknown;
@@ -145,14 +143,14 @@ std::string matrix_cells(const MatrixOrder& order, const Pairs& pairs, double le
                           px(top + static_cast<double>(row) * kCell + 1), px(kInside), px(kInside), px(kInside));
     }
   }
-  std::string text;
+  Markup text;
   for (const auto& [step, path] : by_step) {
     // What shares nothing is there all the same.
     constexpr double kFaintest = 0.06;
-    text += fmt::format("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
-                        px(std::max(static_cast<double>(step) / kSteps, kFaintest)), path);
+    text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
+                   px(std::max(static_cast<double>(step) / kSteps, kFaintest)), path);
   }
-  if (!unknown.empty()) text += fmt::format("<path class=\"cell unknown\" d=\"{}\"/>\n", unknown);
+  if (!unknown.empty()) text += markup("<path class=\"cell unknown\" d=\"{}\"/>\n", unknown);
   return text;
 }
 
@@ -244,22 +242,22 @@ std::vector<std::string> shown_operations(const Topology& topology) {
 
 }  // namespace
 
-std::string peaks_svg(const Topology& topology) {
+Markup peaks_svg(const Topology& topology) {
   const std::vector<Bar> bars = peaks_of(topology);
-  if (bars.empty()) return "";
+  if (bars.empty()) return {};
   constexpr double kRow = 24;
   constexpr double kNames = 150;
   constexpr double kValues = 120;
   const double room = kFigureWidth - kNames - kValues;
   const double most = *bars.front().peak->number();
-  std::string text = opened("Peaks of arithmetic as bars", kFigureWidth, kRow * static_cast<double>(bars.size()) + 4);
+  Markup text = opened("Peaks of arithmetic as bars", kFigureWidth, kRow * static_cast<double>(bars.size()) + 4);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double top = kRow * static_cast<double>(i) + 4;
     constexpr double kLeastWidth = 1;
     const double width = std::max(room * *bars[i].peak->number() / most, kLeastWidth);
     text += words_at(kNames - 8, top + 13, "small", bars[i].name, " text-anchor=\"end\"");
-    text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\" class=\"dots\"/>\n", px(kNames), px(top),
-                        px(width));
+    text +=
+        markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\" class=\"dots\"/>\n", px(kNames), px(top), px(width));
     const std::string signs = marks(*bars[i].peak);
     text += words_at(kNames + width + 6, top + 13, "small strong",
                      value_text(*bars[i].peak) + (signs.empty() ? "" : " " + signs));
@@ -267,35 +265,35 @@ std::string peaks_svg(const Topology& topology) {
   return text + "</svg>\n";
 }
 
-std::string pipes_svg(const Topology& topology) {
+Markup pipes_svg(const Topology& topology) {
   const std::vector<ExecutionUnit> units = units_of(topology);
   const Attribute* pipes = find(topology.compute, AttributeId::kPipes);
   const std::vector<std::string> operations =
       pipes == nullptr ? std::vector<std::string>{} : texts_of_detail(*pipes, "operations");
   constexpr std::size_t kMostDrawn = 64;
-  if (units.empty() || operations.empty() || operations.size() > kMostDrawn) return "";
+  if (units.empty() || operations.empty() || operations.size() > kMostDrawn) return {};
   const Pairs pairs = pairs_of(*pipes, operations);
-  if (pairs.empty()) return "";
+  if (pairs.empty()) return {};
   const MatrixOrder order = order_of(units, operations);
   const double side = kCell * static_cast<double>(order.places.size());
   const double left = kUnitRoom + kNameRoom;
   constexpr double kTop = kNameRoom;
   constexpr double kLegend = 26;
-  std::string text = opened("Operations that share a unit", left + side + 8, kTop + side + kLegend);
+  Markup text = opened("Operations that share a unit", left + side + 8, kTop + side + kLegend);
   text += matrix_cells(order, pairs, left, kTop);
   for (std::size_t i = 0; i < order.places.size(); ++i) {
     const std::string& name = operations[order.places[i]];
     const double middle = (static_cast<double>(i) + 0.5) * kCell + 4;
     text += words_at(left - 6, kTop + middle, "small", name, " text-anchor=\"end\"");
     const double x = left + middle;
-    text += words_at(x, kTop - 6, "small", name,
-                     fmt::format(" transform=\"rotate(-90 {} {})\"", px(x), px(kTop - 6)).c_str());
+    text += markup("<text x=\"{0}\" y=\"{1}\" class=\"small\" transform=\"rotate(-90 {0} {1})\">{2}</text>\n", px(x),
+                   px(kTop - 6), name);
   }
   for (const MatrixOrder::Block& block : order.blocks) {
     const double begin = static_cast<double>(block.begin) * kCell;
     const double length = static_cast<double>(block.end - block.begin) * kCell;
-    text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"mark\"/>\n", px(left + begin),
-                        px(kTop + begin), px(length), px(length));
+    text += markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"mark\"/>\n", px(left + begin),
+                   px(kTop + begin), px(length), px(length));
     text += words_at(4, kTop + begin + length / 2 + 4, "small strong", block.name);
   }
   text += words_at(4, kTop + side + 18, "small faint",

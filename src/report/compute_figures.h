@@ -7,15 +7,16 @@
 
 #include "gputopo/model.h"
 #include "report/chart.h"
+#include "report/markup.h"
 
 namespace gputopo::report {
 
 // The peaks of arithmetic as bars, the highest first; empty where there are none.
-[[nodiscard]] std::string peaks_svg(const Topology& topology);
+[[nodiscard]] Markup peaks_svg(const Topology& topology);
 
 // Which operations share a unit: every one against every other, those of a unit together. Empty where the report has
 // no pairs.
-[[nodiscard]] std::string pipes_svg(const Topology& topology);
+[[nodiscard]] Markup pipes_svg(const Topology& topology);
 
 // Something over the number of warps (or of sides of a branch), from lists among the details of values.
 struct DetailCurve {

@@ -299,7 +299,7 @@ std::string to_curve_svg(const Topology& topology) {
     bandwidth->chart.title = report::curve_title(topology, "bandwidth");
     plots.push_back({&bandwidth->chart, &bandwidth->holder});
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::plots_svg(plots, notes);
+  return (report::kXmlOpening + report::plots_svg(plots, notes)).text();
 }
 
 }  // namespace gputopo

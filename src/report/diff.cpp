@@ -14,7 +14,6 @@
 #include "report/compared_curves.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
-#include "report/markup.h"
 #include "report/spread.h"
 #include "report/text_table.h"
 #include "report/value_json.h"
@@ -25,7 +24,9 @@ namespace {
 using report::Change;
 using report::Comparison;
 using report::Difference;
-using report::escaped;
+using report::Markup;
+using report::markup;
+using report::ProgramText;
 using report::readable;
 using Json = nlohmann::ordered_json;
 
@@ -93,7 +94,7 @@ using AttributeName = std::pair<std::string, std::string>;
 
 // The plots of attributes that more than one report has samples of, side by side.
 struct PlotPairs {
-  std::string text;
+  Markup text;
   std::map<AttributeName, std::string> anchors;  // of the first pair of an attribute
 };
 
@@ -151,7 +152,7 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
     const std::string title = title_of(first, group) + ": " + readable(id);
     const std::size_t count = report::charts_of(title, readable(id), *report::find_value(first, group, id)).size();
     for (std::size_t c = 0; c < count; ++c) {
-      std::string figures;
+      Markup figures;
       std::size_t drawn = 0;
       for (std::size_t r = 0; r < reports.size(); ++r) {
         const Attribute* attribute = report::find_value(reports[r].topology, group, id);
@@ -159,8 +160,8 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
         std::vector<report::Chart> own = report::charts_of(title, readable(id), *attribute);
         if (c >= own.size()) continue;
         own[c].title += fmt::format(" ({})", short_names[r]);
-        figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(side_heading(reports[r], short_names[r])),
-                               report::figure(charts.size(), own[c], *attribute));
+        figures += markup("<div><h4>{}</h4>{}</div>", side_heading(reports[r], short_names[r]),
+                          report::figure(charts.size(), own[c], *attribute));
         charts.push_back({r, group, id, std::move(own[c])});
         ++drawn;
       }
@@ -170,32 +171,33 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
       }
       const std::string anchor = fmt::format("pair-{}", number++);
       pairs.anchors.try_emplace(attribute_name, anchor);
-      pairs.text += fmt::format("<h3>{}{}</h3><div class=\"pair\" id=\"{}\">{}</div>\n", escaped(title),
-                                rank_of(attribute_name) < rank.size() ? " <span class=\"flag\">differs</span>" : "",
-                                anchor, figures);
+      pairs.text += markup(
+          "<h3>{}{}</h3><div class=\"pair\" id=\"{}\">{}</div>\n", title,
+          rank_of(attribute_name) < rank.size() ? ProgramText(" <span class=\"flag\">differs</span>") : ProgramText(""),
+          anchor, figures);
     }
   }
   return pairs;
 }
 
 // Latency and bandwidth over footprint, the reports in one plot.
-std::string curves_section(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
+Markup curves_section(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
   std::vector<const Topology*> topologies;
   std::vector<std::string> names = report::short_names(reports);
   for (std::size_t i = 0; i < reports.size(); ++i) {
     topologies.push_back(&reports[i].topology);
     names[i] = side_heading(reports[i], names[i]);
   }
-  std::string figures;
+  Markup figures;
   for (report::Curve& curve : report::compared_curves(topologies, names)) {
     figures += report::figure(charts.size(), curve.chart, curve.holder);
     charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front()),
                       fmt::format("{}", fmt::join(names, ", "))});
   }
-  if (figures.empty()) return "";
-  return fmt::format(
-      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each "
-      "report without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
+  if (figures.empty()) return {};
+  return markup(
+      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each report "
+      "without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
       figures);
 }
 
@@ -204,43 +206,43 @@ std::string spread_cell(const Attribute* attribute) {
 }
 
 // What differs, a column for each report.
-std::string spread_section(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons) {
-  if (reports.size() < 3) return "";
+Markup spread_section(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons) {
+  if (reports.size() < 3) return {};
   const std::vector<report::SpreadRow> rows = report::spread_of(reports, comparisons);
-  if (rows.empty()) return "";
-  std::string head;
+  if (rows.empty()) return {};
+  Markup head;
   for (const std::string& name : report::short_names(reports)) {
-    head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", escaped(name));
+    head += markup("<th scope=\"col\" class=\"number\">{}</th>", name);
   }
-  std::string body;
+  Markup body;
   for (const report::SpreadRow& row : rows) {
-    body += fmt::format("<tr><td>{}</td><th scope=\"row\">{}</th><td class=\"number\">{}%</td>", escaped(row.title),
-                        escaped(readable(row.attribute)), report::significant(100 * row.spread, 3));
+    body += markup("<tr><td>{}</td><th scope=\"row\">{}</th><td class=\"number\">{}%</td>", row.title,
+                   readable(row.attribute), report::significant(100 * row.spread, 3));
     for (const Attribute* attribute : row.each) {
-      body += fmt::format("<td class=\"number\">{}</td>", escaped(spread_cell(attribute)));
+      body += markup("<td class=\"number\">{}</td>", spread_cell(attribute));
     }
     body += "</tr>\n";
   }
-  return fmt::format(
+  return markup(
       "<section aria-labelledby=\"h-spread\"><h2 id=\"h-spread\">All {} reports</h2>\n<div class=\"scroll\" "
       "tabindex=\"0\" role=\"region\" aria-label=\"Values of all reports\"><table><thead><tr><th "
-      "scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" class=\"number\">spread</th>{}</tr>"
-      "</thead><tbody>\n{}</tbody></table></div></section>\n",
+      "scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" "
+      "class=\"number\">spread</th>{}</tr></thead><tbody>\n{}</tbody></table></div></section>\n",
       reports.size(), head, body);
 }
 
-std::string differences_table(const Comparison& comparison, const PlotPairs& pairs) {
-  std::string rows;
+Markup differences_table(const Comparison& comparison, const PlotPairs& pairs) {
+  Markup rows;
   for (const Difference& difference : comparison.differences) {
     const char* direction = change_name(report::change_of(difference));
     const std::string relative = report::change_text(difference);
     const auto plot = pairs.anchors.find({difference.group, difference.attribute});
-    const std::string name = escaped(readable(difference.attribute));
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n",
-                        escaped(difference.title),
-                        plot == pairs.anchors.end() ? name : fmt::format("<a href=\"#{}\">{}</a>", plot->second, name),
-                        escaped(report::side_text(difference.first)), escaped(report::side_text(difference.second)),
-                        direction, escaped(relative.empty() ? "differs" : relative));
+    const std::string name = readable(difference.attribute);
+    rows += markup(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n", difference.title,
+        plot == pairs.anchors.end() ? markup("{}", name) : markup("<a href=\"#{}\">{}</a>", plot->second, name),
+        report::side_text(difference.first), report::side_text(difference.second), direction,
+        relative.empty() ? "differs" : relative);
   }
   return rows;
 }
@@ -351,31 +353,31 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
   report::Page page;
   page.title = "Differences - gputopo";
   for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
-  std::string body = spread_section(thinned, comparisons) + curves_section(reports, page.charts);
+  Markup body = spread_section(thinned, comparisons) + curves_section(reports, page.charts);
   const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
   const std::vector<std::string> names = report::short_names(thinned);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
-    body += fmt::format("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n",
-                        i, escaped(names[0]), escaped(names[i]), escaped(verdict(comparison)));
-    std::string notes;
-    for (const std::string& note : comparison.all_notes()) notes += fmt::format("<li>{}</li>", escaped(note));
-    if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
+    body += markup("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n", i,
+                   names[0], names[i], verdict(comparison));
+    Markup notes;
+    for (const std::string& note : comparison.all_notes()) notes += markup("<li>{}</li>", note);
+    if (!notes.empty()) body += markup("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
     if (!comparison.differences.empty()) {
-      body += fmt::format(
-          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Differences, table {}\"><table><thead><tr>"
-          "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
-          "scope=\"col\">{}</th>"
-          "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-          i, escaped(names[0]), escaped(names[i]), differences_table(comparison, pairs));
+      body += markup(
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Differences, table "
+          "{}\"><table><thead><tr><th scope=\"col\">element</th><th scope=\"col\">attribute</th><th "
+          "scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\" "
+          "class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
+          i, names[0], names[i], differences_table(comparison, pairs));
     }
     body += "</section>\n";
   }
   if (!pairs.text.empty()) {
-    body +=
+    body += markup(
         "<section aria-labelledby=\"h-pairs\"><h2 id=\"h-pairs\">Samples side by side</h2>\n"
-        "<noscript><p>The plots need JavaScript.</p></noscript>\n" +
-        pairs.text + "</section>\n";
+        "<noscript><p>The plots need JavaScript.</p></noscript>\n{}</section>\n",
+        pairs.text);
   }
   page.body = report::page_header(page.reports, "Differences between reports", names) + "<main id=\"main\">\n" + body +
               "</main>\n";

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/markup.h"
+#include "report/svg_style.h"
 
 namespace gputopo::report {
 
@@ -23,13 +23,13 @@ std::string fitted(const std::string& text, double width, double font_px) {
   return text;
 }
 
-std::string svg_text(double x, double y, const char* classes, const std::string& text) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, escaped(text));
+Markup svg_text(double x, double y, const char* classes, const std::string& text) {
+  return markup("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, text);
 }
 
-std::string svg_box(double x, double y, double width, double height, const std::string& classes) {
-  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y),
-                     px(width), px(height), classes);
+Markup svg_box(double x, double y, double width, double height, const std::string& classes) {
+  return markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y), px(width),
+                px(height), classes);
 }
 
 std::string path_box(double x, double y, double width, double height) {
@@ -40,12 +40,12 @@ std::string counted(std::size_t count, const std::string& name) {
   return fmt::format("{} {}{}", count, name, count == 1 ? "" : "s");
 }
 
-std::string svg_opening(const std::string& title, double width, double height) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
+Markup svg_opening(const std::string& title, double width, double height) {
+  return markup(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
+      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(width), px(height), escaped(title), svg_style());
+      px(width), px(height), title, svg_style());
 }
 
 }  // namespace gputopo::report

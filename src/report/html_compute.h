@@ -2,15 +2,15 @@
 // table of all of them.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "gputopo/model.h"
 #include "report/html_page.h"
+#include "report/html_parts.h"
 
 namespace gputopo::report {
 
 // Empty where the report holds nothing of it. Its charts are added to `charts`.
-[[nodiscard]] std::string compute_section(const Topology& topology, std::vector<PlacedChart>& charts);
+[[nodiscard]] Section compute_section(const Topology& topology, std::vector<PlacedChart>& charts);
 
 }  // namespace gputopo::report

@@ -9,31 +9,34 @@
 
 namespace gputopo::report {
 
-std::string method_link(const Attribute& attribute) {
-  std::string words = escaped(method_text(attribute));
-  if (words.empty() || !attribute.available() || find_method(attribute.method) == nullptr) return words;
-  return fmt::format("<a href=\"#method-{}\">{}</a>", attribute.method, words);
+Markup method_link(const Attribute& attribute) {
+  const std::string words = method_text(attribute);
+  if (words.empty() || !attribute.available() || find_method(attribute.method) == nullptr) {
+    return markup("{}", words);
+  }
+  return markup("<a href=\"#method-{}\">{}</a>", attribute.method, words);
 }
 
-std::string glossary_section(const std::vector<ValueGroup>& groups) {
-  std::map<std::string, std::string> entries;  // by the words
+Section glossary_section(const std::vector<ValueGroup>& groups) {
+  std::map<std::string, Markup> entries;  // by the words
   for (const ValueGroup& group : groups) {
     for (const auto& [id, attribute] : *group.attributes) {
       const std::string words = method_text(attribute);
       const MethodWords* method = find_method(attribute.method);
       if (words.empty() || method == nullptr || !attribute.available() || entries.contains(words)) continue;
-      entries[words] = fmt::format(
+      entries[words] = markup(
           "<dt id=\"method-{}\" tabindex=\"-1\">{}</dt><dd>{} <span class=\"page\">docs/methods/{}.md</span></dd>\n",
-          method->id, escaped(words), escaped(std::string(method->text)), method->page);
+          method->id, words, method->text, method->page);
     }
   }
-  if (entries.empty()) return "";
-  std::string items;
+  if (entries.empty()) return {};
+  Markup items;
   for (const auto& [words, entry] : entries) items += entry;
-  return fmt::format(
-      "<section class=\"folded\" aria-labelledby=\"h-methods\"><h2 id=\"h-methods\">Methods</h2>\n<details "
-      "id=\"methods\"><summary>{} that this page names</summary><dl class=\"methods\">{}</dl></details></section>\n",
-      entries.size(), items);
+  return section(
+      "folded", "h-methods", "Methods",
+      markup(
+          "\n<details id=\"methods\"><summary>{} that this page names</summary><dl class=\"methods\">{}</dl></details>",
+          entries.size(), items));
 }
 
 }  // namespace gputopo::report

@@ -1,18 +1,18 @@
 // What the methods that a page names are, in a sentence or two, and links to it.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "gputopo/model.h"
+#include "report/html_parts.h"
 #include "report/value_text.h"
 
 namespace gputopo::report {
 
 // The method of a value in words, as a link to the glossary where that has it; empty where there is none.
-[[nodiscard]] std::string method_link(const Attribute& attribute);
+[[nodiscard]] Markup method_link(const Attribute& attribute);
 
 // The methods of these values, folded; empty where the glossary has none of them.
-[[nodiscard]] std::string glossary_section(const std::vector<ValueGroup>& groups);
+[[nodiscard]] Section glossary_section(const std::vector<ValueGroup>& groups);
 
 }  // namespace gputopo::report

@@ -9,7 +9,7 @@
 
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
-#include "report/markup.h"
+#include "report/svg_style.h"
 #include "report/units.h"
 #include "report/value_json.h"
 
@@ -49,19 +49,6 @@ Json chart_json(const PlacedChart& placed) {
                      {"main", mark.is_value}});
   }
   return json;
-}
-
-// JSON for a <script> element: no "<" in it, so nothing in a report can end the element.
-std::string data_block(const std::string& id, const std::string& json) {
-  std::string text = fmt::format("<script type=\"application/json\" id=\"{}\">", id);
-  for (const char c : json) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  return text + "</script>\n";
 }
 
 // JSON without the blanks and lines between its tokens, a sixth of a report's.
@@ -142,7 +129,7 @@ std::string ranges_of(const Chart& chart, const Attribute& attribute) {
 
 }  // namespace
 
-std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute) {
+Markup figure(std::size_t index, const Chart& chart, const Attribute& attribute) {
   std::string text = fmt::format("{}: {}. {}", chart.title, what_is_drawn(chart), ranges_of(chart, attribute));
   for (const ChartMark& mark : chart.marks) {
     const std::string value = human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit);
@@ -165,24 +152,23 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
     text +=
         fmt::format(" {} of {} series are drawn.", chart.series.size(), chart.series.size() + chart.series_left_out);
   }
-  return fmt::format(
+  return markup(
       "<figure class=\"chart\" data-chart=\"{0}\"><div class=\"plot\" role=\"application\" "
-      "aria-roledescription=\"plot\" aria-label=\"{1}\" aria-describedby=\"caption-{0}\" tabindex=\"0\"></div>"
-      "<figcaption id=\"caption-{0}\">{2}</figcaption></figure>\n",
-      index, escaped(chart.title), escaped(text));
+      "aria-roledescription=\"plot\" aria-label=\"{1}\" aria-describedby=\"caption-{0}\" "
+      "tabindex=\"0\"></div><figcaption id=\"caption-{0}\">{2}</figcaption></figure>\n",
+      index, chart.title, text);
 }
 
-std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading,
-                        const std::vector<std::string>& names) {
-  std::string text = fmt::format("<header class=\"top\">\n<div><h1>{}</h1>\n", escaped(heading));
+Markup page_header(const std::vector<const Topology*>& reports, const std::string& heading,
+                   const std::vector<std::string>& names) {
+  Markup text = markup("<header class=\"top\">\n<div><h1>{}</h1>\n", heading);
   for (std::size_t i = 0; const Topology* report : reports) {
     if (reports.size() > 1) {
-      text += fmt::format("<p><strong>{}: {}</strong></p>\n", escaped(names.at(i++)), escaped(device_title(*report)));
+      text += markup("<p><strong>{}: {}</strong></p>\n", names.at(i++), device_title(*report));
     }
-    text +=
-        fmt::format("<p class=\"facts\">{}</p>\n", escaped(fmt::format("{}", fmt::join(device_facts(*report), ", "))));
-    text += fmt::format("<p class=\"facts\">{}, {}, measured in {:.1f} s</p>\n", escaped(report->generator),
-                        escaped(when(*report)), report->total_seconds);
+    text += markup("<p class=\"facts\">{}</p>\n", fmt::format("{}", fmt::join(device_facts(*report), ", ")));
+    text += markup("<p class=\"facts\">{}, {}, measured in {:.1f} s</p>\n", report->generator, when(*report),
+                   report->total_seconds);
   }
   text += "</div>\n<div class=\"badges\">";
   // Of several reports each says in its own line what it is.
@@ -196,25 +182,29 @@ std::string page_header(const std::vector<const Topology*>& reports, const std::
   return text;
 }
 
-std::string html_page(const Page& page) {
-  // The page may run its own script and nothing else, and load nothing.
-  std::string text =
+Markup page_frame(const std::string& title, ProgramText style, const Markup& body) {
+  // A page may run the script that is part of the program and nothing else, and load nothing.
+  return markup(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
-      "style-src 'unsafe-inline'; img-src data: blob:\">\n";
-  text += fmt::format("<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n", escaped(page.title), kPageStyle,
-                      svg_rules());
-  text += "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n";
-  text += page.body;
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{}'; style-src "
+      "'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'\">\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      ProgramText::trusted(kPageScriptHash), title, style, body);
+}
+
+std::string html_page(const Page& page) {
+  Markup body("<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
+  body += page.body;
   for (std::size_t i = 0; i < page.reports.size(); ++i) {
-    text += data_block(fmt::format("report-{}", i), compacted(to_json(*page.reports[i])));
+    body += json_block(fmt::format("report-{}", i), compacted(to_json(*page.reports[i])));
   }
   Json charts = Json::array();
   for (const PlacedChart& chart : page.charts) charts.push_back(chart_json(chart));
-  text += data_block("charts", charts.dump(-1, ' ', false, Json::error_handler_t::replace));
-  text += fmt::format("<script>{}</script>\n</body>\n</html>\n", kPageScript);
-  return text;
+  body += json_block("charts", charts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  body += markup("<script>{}</script>\n", ProgramText::trusted(kPageScript));
+  static const std::string kStyle = std::string(kPageStyle) + std::string(svg_rules().text());
+  return page_frame(page.title, ProgramText::trusted(kStyle), body).text();
 }
 
 }  // namespace gputopo::report

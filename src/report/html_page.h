@@ -8,6 +8,7 @@
 
 #include "gputopo/model.h"
 #include "report/chart.h"
+#include "report/markup.h"
 #include "report/thin.h"
 
 namespace gputopo::report {
@@ -15,6 +16,8 @@ namespace gputopo::report {
 // web/dist, in the binary.
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
+extern const std::string_view kPageScriptHash;  // "sha256-...", as a Content-Security-Policy names the
+                                                // script
 
 // Of all samples in a page: with the script and the markup it stays below 3 MiB.
 inline constexpr std::size_t kMaxNumbersOfPage = 200000;
@@ -33,19 +36,22 @@ struct PlacedChart {
 
 struct Page {
   std::string title;
-  std::string body;                      // HTML, escaped by the caller
+  Markup body;
   std::vector<const Topology*> reports;  // travel in the page as JSON
   std::vector<PlacedChart> charts;       // in the order of the figures that name them
 };
 
+// The frame of every page, whether it has a script or not: with the policy that lets no script run but the program's.
+[[nodiscard]] Markup page_frame(const std::string& title, ProgramText style, const Markup& body);
+
 [[nodiscard]] std::string html_page(const Page& page);
 
 // The place where the script draws chart `index`, with its buttons' room and a text for who cannot see it.
-[[nodiscard]] std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute);
+[[nodiscard]] Markup figure(std::size_t index, const Chart& chart, const Attribute& attribute);
 
 // Name, facts and, in large letters, what must not be overlooked.
 // `names` are what several reports are called.
-[[nodiscard]] std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading,
-                                      const std::vector<std::string>& names = {});
+[[nodiscard]] Markup page_header(const std::vector<const Topology*>& reports, const std::string& heading,
+                                 const std::vector<std::string>& names = {});
 
 }  // namespace gputopo::report

@@ -17,19 +17,26 @@ std::string evidence_anchor(const std::string& group, const std::string& attribu
   return text;
 }
 
-std::string source_badge(const Attribute& attribute) {
+Markup source_badge(const Attribute& attribute) {
   const std::string name(to_string(attribute.source));
-  return fmt::format("<span class=\"source {}\">{}</span>", name, name);
+  return markup("<span class=\"source {}\">{}</span>", name, name);
 }
 
-std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
-                       const std::string& text) {
+Markup value_link(const Attribute& attribute, const std::string& group, const std::string& id,
+                  const std::string& text) {
   const std::string method = method_text(attribute);
-  return fmt::format("<a href=\"#{}\"{} title=\"{}\">{}</a>", evidence_anchor(group, id),
-                     attribute.available() ? "" : " aria-label=\"unavailable\"",
-                     escaped(fmt::format("{} {}{}{}", to_string(attribute.source), interval_text(attribute),
-                                         method.empty() ? "" : " by ", method)),
-                     escaped(text));
+  return markup("<a href=\"#{}\"{} title=\"{}\">{}</a>", evidence_anchor(group, id),
+                attribute.available() ? ProgramText("") : ProgramText(" aria-label=\"unavailable\""),
+                fmt::format("{} {}{}{}", to_string(attribute.source), interval_text(attribute),
+                            method.empty() ? "" : " by ", method),
+                text);
+}
+
+Section section(const char* classes, const std::string& id, const std::string& heading, const Markup& content) {
+  const std::string_view names = classes;
+  Markup opening = names.empty() ? markup("<section aria-labelledby=\"{}\">", id)
+                                 : markup("<section class=\"{}\" aria-labelledby=\"{}\">", names, id);
+  return {id, heading, opening + markup("<h2 id=\"{}\">{}</h2>{}</section>\n", id, heading, content)};
 }
 
 }  // namespace gputopo::report

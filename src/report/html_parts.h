@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gputopo/model.h"
+#include "report/markup.h"
 
 namespace gputopo::report {
 
@@ -11,10 +12,19 @@ namespace gputopo::report {
 [[nodiscard]] std::string evidence_anchor(const std::string& group, const std::string& attribute);
 
 // "measured", "api", "inferred", "unavailable", in the colour of each.
-[[nodiscard]] std::string source_badge(const Attribute& attribute);
+[[nodiscard]] Markup source_badge(const Attribute& attribute);
 
 // `text`, which leads to the evidence of the value and says where it is from when pointed at.
-[[nodiscard]] std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
-                                     const std::string& text);
+[[nodiscard]] Markup value_link(const Attribute& attribute, const std::string& group, const std::string& id,
+                                const std::string& text);
+
+// A part of the page under a heading; without an id the contents do not list it.
+struct Section {
+  std::string id;
+  std::string heading;
+  Markup markup;
+};
+[[nodiscard]] Section section(const char* classes, const std::string& id, const std::string& heading,
+                              const Markup& content);
 
 }  // namespace gputopo::report

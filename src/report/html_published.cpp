@@ -12,15 +12,15 @@
 
 namespace gputopo::report {
 
-std::string published_section(const Topology& topology) {
+Section published_section(const Topology& topology) {
   std::size_t agree = 0;
   std::size_t differ = 0;
   std::size_t unsaid = 0;
   std::size_t of_operations = 0;
-  std::string items;
+  Markup items;
   std::string group;
   const std::vector<PublishedBeside> all = published_beside(topology);
-  if (all.empty()) return "";
+  if (all.empty()) return {};
   for (const PublishedBeside& beside : all) {
     if (!beside.values.empty()) {
       ++(beside.agrees() ? agree : differ);
@@ -32,30 +32,29 @@ std::string published_section(const Topology& topology) {
       continue;
     }
     if (beside.group != group) {
-      items += fmt::format("{}<dt>{}</dt><dd>", items.empty() ? "" : "</dd>\n", escaped(beside.title));
+      items += markup("{}<dt>{}</dt><dd>", items.empty() ? ProgramText("") : ProgramText("</dd>\n"), beside.title);
     } else {
       items += ", ";
     }
     group = beside.group;
-    items += fmt::format("{} <a href=\"#{}\">{}</a>", escaped(readable(beside.attribute)),
-                         evidence_anchor(beside.group, beside.attribute), escaped(value_text(*beside.own)));
+    items += markup("{} <a href=\"#{}\">{}</a>", readable(beside.attribute),
+                    evidence_anchor(beside.group, beside.attribute), value_text(*beside.own));
   }
   if (of_operations > 0) {
-    items += fmt::format("{}<dt>Operations</dt><dd><a href=\"#h-compute\">{} latencies and throughputs</a>",
-                         items.empty() ? "" : "</dd>\n", of_operations);
+    items += markup("{}<dt>Operations</dt><dd><a href=\"#h-compute\">{} latencies and throughputs</a>",
+                    items.empty() ? ProgramText("") : ProgramText("</dd>\n"), of_operations);
   }
-  std::string text = fmt::format(
-      "<section aria-labelledby=\"h-published\"><h2 id=\"h-published\">What is new</h2>\n<p>{} of its numbers agree "
-      "with one that was published of such a GPU, {} with none of those; the evidence of each has them, with their "
-      "sources.</p>\n",
+  Markup text = markup(
+      "\n<p>{} of its numbers agree with one that was published of such a GPU, {} with none of those; the evidence of "
+      "each has them, with their sources.</p>\n",
       agree, differ);
   if (!items.empty()) {
-    text += fmt::format(
+    text += markup(
         "<details><summary>{} more: gputopo knows of nobody who published these</summary>\n<dl "
         "class=\"unsaid\">{}</dd></dl></details>\n",
         unsaid, items);
   }
-  return text + "</section>\n";
+  return section("", "h-published", "What is new", text);
 }
 
 }  // namespace gputopo::report

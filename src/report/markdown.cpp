@@ -10,6 +10,7 @@
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/plot.h"
+#include "report/svg.h"
 #include "report/thin.h"
 
 namespace gputopo {
@@ -49,8 +50,8 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-std::string image(const std::string& alternative, std::string_view svg) {
-  return fmt::format("![{}](data:image/svg+xml;base64,{})\n", plain(alternative), base64(svg));
+std::string image(const std::string& alternative, const report::Markup& svg) {
+  return fmt::format("![{}](data:image/svg+xml;base64,{})\n", plain(alternative), base64(svg.text()));
 }
 
 std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }

@@ -8,8 +8,9 @@
 
 #include "report/draw.h"
 #include "report/hierarchy.h"
-#include "report/markup.h"
 #include "report/text_table.h"
+#include "report/units.h"
+#include "report/value_text.h"
 
 namespace gputopo::report {
 namespace {
@@ -108,8 +109,8 @@ class BoxPlace {
 };
 
 // What is written over a memory; its label has all of it.
-std::string names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double x, double y) {
-  std::string text;
+Markup names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double x, double y) {
+  Markup text;
   for (int i = 1; i < memory.instances && !place.is_narrow(); ++i) {
     const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
     text += svg_text(x + place.left(i) + 8, y + 17, "small faint", fitted(number, place.part() - 8, 12));
@@ -118,6 +119,26 @@ std::string names_in_box(const PhysicalMemory& memory, const BoxPlace& place, do
   for (const BoxLine& line : place.lines()) {
     text += svg_text(x + 8, line_y, line.classes, line.text);
     line_y += kLineHeight;
+  }
+  return text;
+}
+
+// Every value of an element with its interval, method and source, a line each: what hovering shows.
+std::string described(const MemoryElement& element) {
+  std::string text = element.title;
+  for (const auto& [id, attribute] : element.attributes) {
+    if (is_silent(attribute)) continue;
+    text += fmt::format("\n{}: ", readable(id));
+    if (!attribute.available()) {
+      text += fmt::format("unavailable, {}", why_absent(attribute));
+      continue;
+    }
+    text += brief_value_text(attribute) + extent_text(id);
+    const std::string interval = interval_text(attribute);
+    if (!interval.empty()) text += fmt::format(" {}", interval);
+    text += fmt::format(", {}", to_string(attribute.source));
+    if (const std::string method = method_text(attribute); !method.empty()) text += " by " + method;
+    for (const std::string& flag : attribute.flags) text += fmt::format("; flagged: {}", readable(flag));
   }
   return text;
 }
@@ -132,24 +153,23 @@ double total_height(const std::vector<PhysicalMemory>& memories, double width) {
   return height;
 }
 
-std::string memory_box(const PhysicalMemory& memory, double x, double y, double width,
-                       const std::vector<std::string>& colours) {
+Markup memory_box(const PhysicalMemory& memory, double x, double y, double width,
+                  const std::vector<std::string>& colours) {
   const BoxPlace place(memory, width);
   std::vector<std::string> ids;
   std::string description;
   for (const MemoryElement* element : memory.elements) {
     ids.push_back(element->id);
-    description += (description.empty() ? "" : "\n\n") + describe(*element);
+    description += (description.empty() ? "" : "\n\n") + described(*element);
   }
   std::vector<std::string> said = {fmt::format("{}: {}{}", memory.title(), figures_of(memory), count_of(memory))};
   said.insert(said.end(), memory.notes.begin(), memory.notes.end());
-  std::string text =
-      fmt::format("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
-                  escaped(fmt::format("{}", fmt::join(said, "; "))), escaped(fmt::format("{}", fmt::join(ids, " "))));
-  text += fmt::format("<title>{}</title>\n", escaped(description));
+  Markup text = markup("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
+                       fmt::format("{}", fmt::join(said, "; ")), fmt::format("{}", fmt::join(ids, " ")));
+  text += markup("<title>{}</title>\n", description);
   // What can be pointed at has no gaps.
-  text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
-                      px(place.height()));
+  text += markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
+                 px(place.height()));
   for (int i = 0; i < memory.instances; ++i) {
     text +=
         svg_box(x + place.left(i), y + place.boxes_top(), place.part(), place.boxes_height(),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/chip.h"
+#include "report/markup.h"
 
 namespace gputopo::report {
 
@@ -18,7 +19,7 @@ inline constexpr double kLineHeight = 16;
 // A box for each instance, side by side, as high as the logarithm of its capacity and the lines in it demand, with what
 // is known of it to read, to hover over and to focus. `colours` are of the instances, the last one of those that
 // follow.
-[[nodiscard]] std::string memory_box(const PhysicalMemory& memory, double x, double y, double width,
-                                     const std::vector<std::string>& colours);
+[[nodiscard]] Markup memory_box(const PhysicalMemory& memory, double x, double y, double width,
+                                const std::vector<std::string>& colours);
 
 }  // namespace gputopo::report

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "report/draw.h"
-#include "report/markup.h"
 #include "report/text_table.h"
 #include "report/units.h"
 
@@ -160,25 +159,24 @@ std::string axis_label(const Axis& axis) {
   return in_ticks ? axis.label : fmt::format("{} ({})", axis.label, axis.unit);
 }
 
-std::string text_at(double x, double y, const char* anchor, const char* classes, const std::string& text) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), anchor,
-                     classes, escaped(text));
+Markup text_at(double x, double y, const char* anchor, const char* classes, const std::string& text) {
+  return markup("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), anchor, classes,
+                text);
 }
 
 // The names of the axes.
-std::string name_along(const Frame& frame, const std::string& name) {
+Markup name_along(const Frame& frame, const std::string& name) {
   return text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", name);
 }
 
-std::string name_down(const Frame& frame, const std::string& name) {
-  return fmt::format(
-      "<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-      px((frame.top + frame.bottom) / 2), escaped(name));
+Markup name_down(const Frame& frame, const std::string& name) {
+  return markup("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
+                px((frame.top + frame.bottom) / 2), name);
 }
 
-std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
+Markup axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
   std::string grid;
-  std::string labels;
+  Markup labels;
   for (const double tick : x.ticks(chart.x.unit == "B", 8)) {
     grid += fmt::format("M{} {}V{}", px(x(tick)), px(frame.top), px(frame.bottom));
     labels += text_at(x(tick), frame.bottom + 16, "middle", "small faint", tick_text(tick, chart.x.unit));
@@ -188,12 +186,12 @@ std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const S
     labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, chart.y.unit));
   }
   labels += name_along(frame, axis_label(chart.x)) + name_down(frame, axis_label(chart.y));
-  return fmt::format("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
+  return markup("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
 }
 
 // The names of marks across, each at its line or as near as the one below lets it.
-std::string names_across(const Frame& frame, const Scale& y) {
-  std::string text;
+Markup names_across(const Frame& frame, const Scale& y) {
+  Markup text;
   double free_above = frame.bottom + kLine / 2;  // the lowest edge that the next name may have
   for (const ChartMark* mark : frame.across) {
     if (!y.holds(mark->value)) continue;
@@ -210,8 +208,8 @@ std::string names_across(const Frame& frame, const Scale& y) {
 }
 
 // Above the plot, the name of the rightmost mark lowest.
-std::string names_along(const Frame& frame, const Scale& x) {
-  std::string text;
+Markup names_along(const Frame& frame, const Scale& x) {
+  Markup text;
   double at = frame.top - 4;
   for (const ChartMark* mark : frame.along) {
     if (!x.holds(mark->value)) continue;
@@ -223,8 +221,8 @@ std::string names_along(const Frame& frame, const Scale& x) {
   return text;
 }
 
-std::string marks_svg(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
-  std::string text;
+Markup marks_svg(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
+  Markup text;
   for (const ChartMark& mark : chart.marks) {
     const Scale& scale = mark.across ? y : x;
     if (!scale.holds(mark.value)) continue;
@@ -233,17 +231,16 @@ std::string marks_svg(const Chart& chart, const Frame& frame, const Scale& x, co
       const double a = scale(*mark.low);
       const double b = scale(*mark.high);
       const auto band = [](double left, double top, double width, double height) {
-        return fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", px(left), px(top),
-                           px(width), px(height));
+        return markup("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", px(left), px(top),
+                      px(width), px(height));
       };
       text += mark.across ? band(kLeft, std::min(a, b), frame.right - kLeft, std::abs(a - b))
                           : band(std::min(a, b), frame.top, std::abs(a - b), kPlotHeight);
     }
     const char* classes = mark.is_value ? "mark" : "edge";
-    text +=
-        mark.across
-            ? fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(frame.right))
-            : fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(frame.top), px(frame.bottom));
+    text += mark.across
+                ? markup("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(frame.right))
+                : markup("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(frame.top), px(frame.bottom));
   }
   return text + names_along(frame, x) + names_across(frame, y);
 }
@@ -274,9 +271,9 @@ Range strengths_of(const Chart& chart, const std::vector<double>& weights) {
   return range;
 }
 
-std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
+Markup map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
   const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
-  std::string labels;
+  Markup labels;
   for (const bool down : {false, true}) {
     const Axis& axis = down ? chart.y : chart.x;
     const std::map<double, std::size_t> place = places(drawn_column(attribute, chart, axis.column));
@@ -304,7 +301,7 @@ std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& at
 }
 
 // Cells of one strength are one path: a few paths instead of thousands of elements.
-std::string cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
+Markup cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
   const std::vector<double> ys = drawn_column(attribute, chart, chart.y.column);
   const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
@@ -347,42 +344,42 @@ std::string cells(const Chart& chart, const Frame& frame, const Attribute& attri
         fmt::format("M{} {}h{}v{}h-{}z", px(kLeft + static_cast<double>(column) * map_width),
                     px(frame.bottom - static_cast<double>(row + 1) * map_height), px(width), px(map_height), px(width));
   }
-  std::string text;
+  Markup text;
   for (std::size_t s = 0; s < kStrengths; ++s) {
     if (paths.at(s).empty()) continue;
-    text += fmt::format("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
-                        px(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1)), paths.at(s));
+    text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
+                   px(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1)), paths.at(s));
   }
   return text;
 }
 
-std::string bars(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
+Markup bars(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
   const std::vector<double> counts = drawn_column(attribute, chart, chart.series.front().column);
   std::string path;
   for (std::size_t r = 0; r < xs.size(); ++r) {
     path += fmt::format("M{} {}V{}", px(x(xs[r])), px(frame.bottom), px(y(counts[r])));
   }
-  return fmt::format("<path class=\"series series-1\" stroke-width=\"2\" d=\"{}\"/>\n", path);
+  return markup("<path class=\"series series-1\" stroke-width=\"2\" d=\"{}\"/>\n", path);
 }
 
-std::string key(const Chart& chart, const Frame& frame) {
+Markup key(const Chart& chart, const Frame& frame) {
   const double column = (kWidth - kLeft) / static_cast<double>(frame.key_columns);
-  std::string text;
+  Markup text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
     const std::size_t row = s / frame.key_columns;
     const double at = frame.key_top + kLine * static_cast<double>(row + 1) - 4;
-    text += fmt::format("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
-                        px(at - 4));
+    text += markup("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
+                   px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);
   }
   return text;
 }
 
-std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+Markup lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
-  std::string text;
+  Markup text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const Series& series = chart.series[s];
     const std::vector<double> ys = drawn_column(attribute, chart, series.column);
@@ -402,12 +399,12 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
     }
     const std::size_t colour = s % 8 + 1;
     if (chart.plot != Plot::kPoints) {
-      text += fmt::format("<path class=\"series series-{}\" stroke-width=\"1.5\" d=\"{}\"/>\n", colour, path);
+      text += markup("<path class=\"series series-{}\" stroke-width=\"1.5\" d=\"{}\"/>\n", colour, path);
     }
     constexpr std::size_t kMaxDots = 200;
     if (chart.plot == Plot::kPoints || points.size() <= kMaxDots) {
-      text += fmt::format("<path class=\"series series-{}\" stroke-width=\"5\" stroke-linecap=\"round\" d=\"{}\"/>\n",
-                          colour, dots);
+      text += markup("<path class=\"series series-{}\" stroke-width=\"5\" stroke-linecap=\"round\" d=\"{}\"/>\n",
+                     colour, dots);
     }
   }
   return text;
@@ -434,8 +431,7 @@ Range y_range(const Chart& chart, const Attribute& attribute) {
   return range;
 }
 
-std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x,
-                        const Scale& y) {
+Markup samples_svg(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   switch (chart.plot) {
     case Plot::kBars:
       return bars(chart, frame, attribute, x, y);
@@ -447,15 +443,15 @@ std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute&
     case Plot::kNone:
       break;
   }
-  return lines(chart, attribute, x, y) + (chart.series.size() > 1 ? key(chart, frame) : "");
+  return lines(chart, attribute, x, y) + (chart.series.size() > 1 ? key(chart, frame) : Markup());
 }
 
-std::string plot_body(const Chart& chart, const Attribute& attribute) {
+Markup plot_body(const Chart& chart, const Attribute& attribute) {
   Range xs;
   for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
   const Range ys = y_range(chart, attribute);
   const Frame frame = frame_of(chart);
-  std::string text = text_at(kLeft, 20, "start", "title", chart.title);
+  Markup text = text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
     return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
   }
@@ -468,12 +464,12 @@ std::string plot_body(const Chart& chart, const Attribute& attribute) {
 
 }  // namespace
 
-std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes) {
+Markup plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes) {
   double height = 0;
-  std::string body;
+  Markup body;
   for (const PlotOf& plot : plots) {
-    const std::string own = plot_body(*plot.chart, *plot.attribute);
-    body += height == 0 ? own : fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", px(height), own);
+    const Markup own = plot_body(*plot.chart, *plot.attribute);
+    body += height == 0 ? own : markup("<g transform=\"translate(0 {})\">\n{}</g>\n", px(height), own);
     height += frame_of(*plot.chart).height;
   }
   double y = height + kLine - 5;
@@ -484,6 +480,6 @@ std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::s
          body + "</svg>\n";
 }
 
-std::string plot_svg(const Chart& chart, const Attribute& attribute) { return plots_svg({{&chart, &attribute}}, {}); }
+Markup plot_svg(const Chart& chart, const Attribute& attribute) { return plots_svg({{&chart, &attribute}}, {}); }
 
 }  // namespace gputopo::report

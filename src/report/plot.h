@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/chart.h"
+#include "report/markup.h"
 
 namespace gputopo::report {
 
@@ -13,7 +14,7 @@ struct PlotOf {
   const Attribute* attribute;
 };
 // One below the other; `notes` stand below them, a line each. Its name is the first one's title.
-[[nodiscard]] std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes);
-[[nodiscard]] std::string plot_svg(const Chart& chart, const Attribute& attribute);
+[[nodiscard]] Markup plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes);
+[[nodiscard]] Markup plot_svg(const Chart& chart, const Attribute& attribute);
 
 }  // namespace gputopo::report

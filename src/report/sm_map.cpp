@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "report/draw.h"
-#include "report/markup.h"
 #include "report/units.h"
 
 namespace gputopo::report {
@@ -42,13 +41,13 @@ class Cells {
     if (const auto step = step_of_.find(unit); step != step_of_.end()) by_step_[step->second] += path;
   }
 
-  [[nodiscard]] std::string text(bool with_heat) const {
-    std::string text;
-    for (const auto& [classes, path] : by_part_) text += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes, path);
+  [[nodiscard]] Markup text(bool with_heat) const {
+    Markup text;
+    for (const auto& [classes, path] : by_part_) text += markup("<path class=\"{}\" d=\"{}\"/>\n", classes, path);
     if (!with_heat || by_step_.empty()) return text;
-    text += fmt::format("<g class=\"heat\" aria-hidden=\"true\"><path class=\"cell inner\" d=\"{}\"/>\n", all_);
+    text += markup("<g class=\"heat\" aria-hidden=\"true\"><path class=\"cell inner\" d=\"{}\"/>\n", all_);
     for (const auto& [step, path] : by_step_) {
-      text += fmt::format("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n", px(heat_opacity(step)), path);
+      text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n", px(heat_opacity(step)), path);
     }
     return text + "</g>\n";
   }
@@ -107,7 +106,7 @@ class MapDrawing {
     return title;
   }
 
-  std::string foot(const PhysicalMemory& memory, double x, double y, double width) const {
+  Markup foot(const PhysicalMemory& memory, double x, double y, double width) const {
     constexpr double kTextPx = 10.5;
     const std::string size = memory.bytes ? human_bytes(*memory.bytes) : "";
     std::string text = size;
@@ -146,12 +145,12 @@ class MapDrawing {
     double top = y;
     for (std::size_t row = 0; row < rows; ++row) {
       double height = 0;
-      std::string inside;
+      Markup inside;
       std::vector<std::pair<std::size_t, double>> placed;
       for (std::size_t g = row * columns; g < std::min(groups.size(), (row + 1) * columns); ++g) {
         const double left = x + static_cast<double>(g - row * columns) * (frame_width + gap);
         placed.emplace_back(g, left);
-        const std::string before = std::exchange(grid_.text, "");
+        const Markup before = std::exchange(grid_.text, {});
         const double own = inner(depth, groups[g], left + kPadding, top + kHeading, frame_width - 2 * kPadding);
         inside += std::exchange(grid_.text, before);
         height = std::max(height, own + kHeading + kPadding + feet_height);
@@ -175,9 +174,9 @@ class MapDrawing {
     const UnitLevel& level = chip_.drawn[depth];
     const std::string title = level.name + (level.numbered ? fmt::format(" {}", g + 1) : "");
     const std::string count = counted(group.size(), chip_.unit_name);
-    grid_.text += fmt::format("<g class=\"group\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n{1}",
-                              escaped(fmt::format("{}, {}: {} {}", title, level.shared, count, unit_ranges(group))),
-                              svg_box(left, top, width, height, depth == 0 ? "frame" : "inner"));
+    grid_.text += markup("<g class=\"group\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n{1}",
+                         fmt::format("{}, {}: {} {}", title, level.shared, count, unit_ranges(group)),
+                         svg_box(left, top, width, height, depth == 0 ? "frame" : "inner"));
     grid_.text += svg_text(left + kPadding, top + 13, depth == 0 ? "small strong" : "small faint",
                            heading(fmt::format("{}: {}", title, count), width - 2 * kPadding)) +
                   "</g>\n";
@@ -234,12 +233,12 @@ class MapDrawing {
     std::size_t most = 1;
     for (const auto& group : groups) most = std::max(most, group.size());
     const auto [cell, columns] = cell_for(groups.size(), most, width);
-    constexpr double kLeastHeight = 15;
+    constexpr double kLeastCellHeight = 15;
     constexpr double kLargestHeight = 22;
-    const double cell_height = std::min(cell, std::clamp(cell * 0.75, kLeastHeight, kLargestHeight));
+    const double cell_height = std::min(cell, std::clamp(cell * 0.75, kLeastCellHeight, kLargestHeight));
     const double foot_height = has_foot ? kThinFoot : 0;
     Cells cells(chip_);
-    std::string labels;
+    Markup labels;
     std::string feet_path;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const double left = x + static_cast<double>(g % columns) * (cell * static_cast<double>(most) + kBetween);
@@ -250,8 +249,8 @@ class MapDrawing {
         cells.add(groups[g][i], path_box(cell_x, top, cell, cell_height));
         constexpr double kRoomForNumber = 15;
         if (cell >= kRoomForNumber) {
-          labels += fmt::format("<tspan x=\"{}\" y=\"{}\">{}</tspan>", px(cell_x + cell / 2),
-                                px(top + cell_height / 2 + 3.2), groups[g][i]);
+          labels += markup("<tspan x=\"{}\" y=\"{}\">{}</tspan>", px(cell_x + cell / 2),
+                           px(top + cell_height / 2 + 3.2), groups[g][i]);
         }
         note_cell(cell_x + cell, top);
       }
@@ -260,8 +259,8 @@ class MapDrawing {
       }
     }
     grid_.text += cells.text(with_heat_);
-    if (has_foot) grid_.text += fmt::format("<path class=\"near thin\" d=\"{}\"/>\n", feet_path);
-    if (!labels.empty()) grid_.text += fmt::format("<text class=\"number\" aria-hidden=\"true\">{}</text>\n", labels);
+    if (has_foot) grid_.text += markup("<path class=\"near thin\" d=\"{}\"/>\n", feet_path);
+    if (!labels.empty()) grid_.text += markup("<text class=\"number\" aria-hidden=\"true\">{}</text>\n", labels);
     const std::size_t rows = (groups.size() + columns - 1) / columns;
     return static_cast<double>(rows) * (cell_height + foot_height + kBetween) - kBetween;
   }
@@ -285,10 +284,10 @@ class MapDrawing {
 };
 
 // What the colours of the cells mean, to the right of the heading.
-std::string legends(const Chip& chip, bool with_heat, double right, double y) {
+Markup legends(const Chip& chip, bool with_heat, double right, double y) {
   constexpr std::size_t kColours = 2;
   constexpr double kSwatch = 12;
-  std::string text;
+  Markup text;
   const bool is_framed =
       std::ranges::any_of(chip.drawn, [&](const UnitLevel& level) { return level.name == chip.parts.name; });
   if (chip.parts.groups.size() == kColours && !is_framed) {
@@ -297,11 +296,11 @@ std::string legends(const Chip& chip, bool with_heat, double right, double y) {
     for (std::size_t part = 0; part < kColours; ++part) {
       const double left = right - kEach * static_cast<double>(kColours - part) + 6;
       const Units& group = chip.parts.groups[part];
-      text += fmt::format("<g class=\"group\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n",
-                          escaped(fmt::format("{} {}, {}: {} {}", chip.parts.name, part + 1, chip.parts.shared,
-                                              counted(group.size(), chip.unit_name), unit_ranges(group))));
-      text += fmt::format("<path class=\"cell of-part-{}\" d=\"{}\"/>\n", part + 1,
-                          path_box(left, y - kSwatch + 2, kSwatch, kSwatch));
+      text += markup("<g class=\"group\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n",
+                     fmt::format("{} {}, {}: {} {}", chip.parts.name, part + 1, chip.parts.shared,
+                                 counted(group.size(), chip.unit_name), unit_ranges(group)));
+      text += markup("<path class=\"cell of-part-{}\" d=\"{}\"/>\n", part + 1,
+                     path_box(left, y - kSwatch + 2, kSwatch, kSwatch));
       text += svg_text(left + kSwatch + 4, y, "small faint", fmt::format("near part {}", part + 1)) + "</g>\n";
     }
     text += "</g>\n";
@@ -310,9 +309,9 @@ std::string legends(const Chip& chip, bool with_heat, double right, double y) {
     const auto [least, greatest] = std::ranges::minmax(chip.heat, {}, &UnitLatency::cycles);
     const std::string words = fmt::format("L2 latency, {} (light) to {} (dark)", human_value(least.cycles, "cycles"),
                                           human_value(greatest.cycles, "cycles"));
-    text += fmt::format(
-        "<g class=\"heat\"><text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text></g>\n",
-        px(right), px(y), escaped(words));
+    text +=
+        markup("<g class=\"heat\"><text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text></g>\n",
+               px(right), px(y), words);
   }
   return text;
 }
@@ -332,8 +331,8 @@ UnitGrid unit_map(const Chip& chip, bool with_heat, double x, double y, double w
   const double height = drawing.draw(0, units, x, y + 22, width);
   UnitGrid grid = drawing.take();
   const std::string heading = fmt::format("{} in {}", counted(units.size(), chip.unit_name), fmt::join(parts, ", "));
-  grid.text.insert(
-      0, svg_text(x, y + 12, "title", fitted(heading, width, 13)) + legends(chip, with_heat, x + width, y + 12));
+  grid.text = svg_text(x, y + 12, "title", fitted(heading, width, 13)) + legends(chip, with_heat, x + width, y + 12) +
+              grid.text;
   grid.height = 22 + height + kGap;
   return grid;
 }
@@ -370,7 +369,7 @@ UnitGrid unit_grid(const Chip& chip, bool with_heat, double x, double y, double 
       grid.first_cell_top = cell_y;
     }
   }
-  grid.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
+  grid.text += markup("<path class=\"cell\" d=\"{}\"/>\n", path);
   grid.height = 22 + frame_height + kGap;
   return grid;
 }

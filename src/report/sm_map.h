@@ -3,16 +3,16 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "report/chip.h"
+#include "report/markup.h"
 
 namespace gputopo::report {
 
 // `first_cell` is where the enlarged SM is taken from.
 struct UnitGrid {
-  std::string text;
+  Markup text;
   double height = 0;
   double first_cell_right = 0;
   double first_cell_top = 0;

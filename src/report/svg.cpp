@@ -1,5 +1,7 @@
 // The chip as a drawing: the SMs, one of them enlarged with what it shares with others around it, L2, and memory below;
 // every box as high as the logarithm of its capacity.
+#include "report/svg.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,9 +11,9 @@
 #include "report/chip.h"
 #include "report/draw.h"
 #include "report/hierarchy.h"
-#include "report/markup.h"
 #include "report/memory_box.h"
 #include "report/sm_map.h"
+#include "report/svg_style.h"
 #include "report/text_table.h"
 #include "report/units.h"
 
@@ -19,9 +21,10 @@ namespace gputopo {
 namespace {
 
 using report::Chip;
-using report::escaped;
 using report::kGap;
 using report::kLineHeight;
+using report::Markup;
+using report::markup;
 using report::PhysicalMemory;
 using report::px;
 using report::UnitGrid;
@@ -83,10 +86,10 @@ double frames_height(const std::vector<UnitFrame>& frames, std::size_t depth, do
   return kFrameTitle + within + report::total_height(frames[depth].memories, inner) + kFramePadding - kGap;
 }
 
-std::string frames_text(const std::vector<UnitFrame>& frames, std::size_t depth, double x, double y, double width) {
+Markup frames_text(const std::vector<UnitFrame>& frames, std::size_t depth, double x, double y, double width) {
   const double inner = width - 2 * kFramePadding;
-  std::string text = report::svg_box(x, y, width, frames_height(frames, depth, width),
-                                     (frames.size() - depth) % 2 == 1 ? "frame" : "inner");
+  Markup text = report::svg_box(x, y, width, frames_height(frames, depth, width),
+                                (frames.size() - depth) % 2 == 1 ? "frame" : "inner");
   text += report::svg_text(x + kFramePadding, y + 19, "title", frames[depth].title);
   y += kFrameTitle;
   if (depth > 0) {
@@ -101,12 +104,11 @@ std::string frames_text(const std::vector<UnitFrame>& frames, std::size_t depth,
 }
 
 // How to read the heights.
-std::string ruler(double x, double y) {
-  return report::svg_text(
-      x, y, "small faint",
-      fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no less "
-                  "than the text needs. Dashed: capacity unknown.",
-                  px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
+Markup ruler(double x, double y) {
+  return report::svg_text(x, y, "small faint",
+                          fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no "
+                                      "less than the text needs. Dashed: capacity unknown.",
+                                      px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
 }
 
 // What must not be overlooked by who sees the drawing alone, a line each.
@@ -124,17 +126,16 @@ std::vector<std::string> warning_lines(const Topology& topology) {
 }
 
 // Of a drawing that stands alone: what is drawn, and what to know of it.
-std::string header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
-  std::string text = fmt::format("<title>{}</title>\n<style>{}</style>\n", escaped(report::device_title(topology)),
-                                 report::svg_style());
-  text += fmt::format("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
+Markup header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
+  Markup text = markup("<title>{}</title>\n<style>{}</style>\n", report::device_title(topology), report::svg_style());
+  text += markup("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
   text += report::svg_text(kMargin, 34, "name", report::fitted(topology.name, topology.simulated ? 600 : 900, 22));
   text += report::svg_text(kMargin, 58, "small faint",
                            report::fitted(fmt::format("{}", fmt::join(report::device_facts(topology), ", ")),
                                           topology.complete ? 920 : 780, 12));
   const auto badge = [](double y, int font_px, const char* word) {
-    return fmt::format("<text x=\"{}\" y=\"{}\" class=\"alert\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n",
-                       px(kWidth - kMargin), px(y), font_px, word);
+    return markup("<text x=\"{}\" y=\"{}\" class=\"alert\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n",
+                  px(kWidth - kMargin), px(y), font_px, word);
   };
   if (topology.simulated) text += badge(38, 32, "SIMULATED");
   if (!topology.complete) text += badge(60, 18, "INCOMPLETE");
@@ -148,7 +149,7 @@ std::string header(const Topology& topology, const std::vector<std::string>& war
 
 }  // namespace
 
-std::string report::chip_svg(const Topology& topology, bool standalone) {
+Markup report::chip_svg(const Topology& topology, bool standalone) {
   const Chip chip = chip_of(topology);
   const std::vector<UnitFrame> frames = frames_of(chip);
   const double chip_width = (frames.empty() ? kWidth - kMargin : kUnitLeft - 2.5 * kGap) - kMargin;
@@ -169,11 +170,15 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   const double bottom = top + std::max(left_height, frame_height);
   const double height = bottom + 34;
 
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" {}class=\"gt\" role=\"group\" "
-      "aria-label=\"{}\">\n",
-      px(kWidth), px(height), standalone ? fmt::format("width=\"{}\" height=\"{}\" ", px(kWidth), px(height)) : "",
-      escaped("The chip: " + device_title(topology)));
+  const std::string label = "The chip: " + device_title(topology);
+  Markup text = standalone ? markup(
+                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+                                 "height=\"{1}\" class=\"gt\" role=\"group\" aria-label=\"{2}\">\n",
+                                 px(kWidth), px(height), label)
+                           : markup(
+                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" "
+                                 "role=\"group\" aria-label=\"{}\">\n",
+                                 px(kWidth), px(height), label);
   if (standalone) text += header(topology, warnings, height);
   text += svg_box(kMargin, top, chip_width, chip_height, "frame");
   text += grid.text;
@@ -190,8 +195,8 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
     y += memory_height(memory, chip_width) + kGap;
   }
   if (!frames.empty()) {
-    text += fmt::format("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right),
-                        px(grid.first_cell_top), px(kUnitLeft), px(top));
+    text += markup("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right), px(grid.first_cell_top),
+                   px(kUnitLeft), px(top));
     text += frames_text(frames, frames.size() - 1, kUnitLeft, top, kUnitWidth);
   }
   const bool is_empty = chip.in_unit.empty() && chip.on_chip.empty();
@@ -199,8 +204,6 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   return text + "</svg>\n";
 }
 
-std::string to_svg(const Topology& topology) {
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::chip_svg(topology, true);
-}
+std::string to_svg(const Topology& topology) { return (report::kXmlOpening + report::chip_svg(topology, true)).text(); }
 
 }  // namespace gputopo

@@ -14,7 +14,6 @@
 #include "report/footnotes.h"
 #include "report/hierarchy.h"
 #include "report/instructions.h"
-#include "report/markup.h"
 #include "report/text_table.h"
 #include "report/visible_report.h"
 

@@ -59,16 +59,16 @@ Topology with_units() {
 }
 
 TEST(ComputeSection, HasPeaksAsBarsWithTheHighestFirst) {
-  const std::string svg = report::peaks_svg(with_units());
+  const std::string svg = report::peaks_svg(with_units()).text();
   EXPECT_THAT(svg, HasSubstr(">1.07 PFLOP/s<"));
   EXPECT_THAT(svg, HasSubstr(">66.9 TFLOP/s<"));
   EXPECT_LT(svg.find("matrix f16"), svg.find(">f32<"));
   EXPECT_THAT(svg, Not(HasSubstr("f64")));
-  EXPECT_THAT(report::peaks_svg(test::sample_topology()), IsEmpty());
+  EXPECT_THAT(report::peaks_svg(test::sample_topology()).text(), IsEmpty());
 }
 
 TEST(ComputeSection, DrawsTheOperationsOfAUnitTogether) {
-  const std::string svg = report::pipes_svg(with_units());
+  const std::string svg = report::pipes_svg(with_units()).text();
   EXPECT_LT(svg.find(">and.b32<"), svg.find(">or.b32<"));
   EXPECT_LT(svg.find(">or.b32<"), svg.find(">mul.f32<"));
   EXPECT_LT(svg.find(">fma.f32<"), svg.find(">vote<")) << "what fills no unit stands last";
@@ -80,14 +80,14 @@ TEST(ComputeSection, DrawsPairsThatWereNotToldApartAsUnknown) {
   Topology topology = with_units();
   get_or_add(topology.compute, AttributeId::kPipes)
       .add_detail("not_told_apart", std::vector<std::string>{"fma.f32 mul.f32", "and.b32 or.b32"});
-  const std::string svg = report::pipes_svg(topology);
+  const std::string svg = report::pipes_svg(topology).text();
   EXPECT_THAT(svg, Not(HasSubstr("fill-opacity=\"1\""))) << "the only pairs that share a unit";
 }
 
 TEST(ComputeSection, DrawsNoPairsThatAreNotThere) {
   Topology topology = with_units();
   get_or_add(topology.compute, AttributeId::kPipes).samples.clear();
-  EXPECT_THAT(report::pipes_svg(topology), IsEmpty());
+  EXPECT_THAT(report::pipes_svg(topology).text(), IsEmpty());
 }
 
 TEST(ComputeSection, HasACurveForAnOperationOfEachUnit) {

@@ -154,7 +154,7 @@ TEST(Formats, SvgIsWellFormed) {
       if (element.id == "cache_1") break;  // the others of the large report are the same
       for (const auto& [id, attribute] : element.attributes) {
         for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
-          EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute)));
+          EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute).text()));
           ++plots;
         }
       }
@@ -223,7 +223,7 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
       table_of("l1.latency.histogram", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70, 80}, {1, 9, 1}})};
   latency.samples[0].timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
-  const std::string text = report::figure(3, charts.at(0), latency);
+  const std::string text = report::figure(3, charts.at(0), latency).text();
   EXPECT_THAT(text, HasSubstr("loads at each latency. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
   EXPECT_THAT(text, HasSubstr("30 cycles of the timer are taken off"));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
@@ -236,7 +236,7 @@ TEST(Formats, PointsHaveNoLines) {
                                 {{0, 1, 2}, {270, 280, 290}})};
   const auto has_line = [&] {
     const report::Chart chart = report::charts_of("", "latency", attribute).at(0);
-    return report::plot_svg(chart, attribute).find("stroke-width=\"1.5\"") != std::string::npos;
+    return report::plot_svg(chart, attribute).text().find("stroke-width=\"1.5\"") != std::string::npos;
   };
   EXPECT_FALSE(has_line());
   attribute.samples[0].plot = Plot::kLine;
@@ -252,7 +252,7 @@ std::size_t count_of(std::string_view part, std::string_view text) {
 std::string plotted(SampleTable table) {
   Attribute attribute = api_value(1.0, "");
   attribute.samples = {std::move(table)};
-  return report::plot_svg(report::charts_of("", "value", attribute).at(0), attribute);
+  return report::plot_svg(report::charts_of("", "value", attribute).at(0), attribute).text();
 }
 
 // All of it is evicted, but for noise.
@@ -571,7 +571,7 @@ TEST(Chart, ReportsWithOtherTimersAreAlike) {
                                 {{40 + timer_cycles, 50 + timer_cycles}, {9, 1}})};
     latency.samples[0].timer_cycles = timer_cycles;
     const report::Chart chart = report::charts_of("", "latency", latency).at(0);
-    return report::plot_svg(chart, latency);
+    return report::plot_svg(chart, latency).text();
   };
   EXPECT_EQ(drawn_with(30), drawn_with(47));
 }
@@ -633,9 +633,9 @@ TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
   const report::Chart chart = report::charts_of("", "read bandwidth", bandwidth).at(0);
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("read bandwidth"));
   ASSERT_THAT(chart.beyond, SizeIs(1));
-  EXPECT_THAT(report::figure(0, chart, bandwidth), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
+  EXPECT_THAT(report::figure(0, chart, bandwidth).text(), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
   // The line itself goes up and down by most of the plot's height.
-  const std::string svg = report::plot_svg(chart, bandwidth);
+  const std::string svg = report::plot_svg(chart, bandwidth).text();
   const std::size_t path = svg.find("<path class=\"series series-1\" stroke-width=\"1.5\" d=\"M");
   ASSERT_NE(path, std::string::npos);
   std::istringstream places(svg.substr(svg.find("d=\"M", path) + 4));

@@ -18,7 +18,8 @@ namespace gputopo {
 namespace {
 
 using report::count_of;
-using report::escaped;
+using report::Markup;
+using report::markup;
 using report::UnitLevel;
 using report::Units;
 
@@ -61,11 +62,11 @@ class Writer {
     levels_ = report::unit_levels(topology_);
     keep_known_units();
     find_l2();
-    text_ =
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
-        "<topology version=\"2.0\">\n";
+    text_ = report::kXmlOpening;
+    text_ += "<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">\n";
     machine();
-    return text_ + "</topology>\n";
+    text_ += "</topology>\n";
+    return text_.text();
   }
 
  private:
@@ -117,16 +118,17 @@ class Writer {
   }
 
   void machine() {
-    open("Machine", units_, "os_index=\"0\" allowed_cpuset=\"" + bitmap(units_) + "\" allowed_nodeset=\"0x00000001\"");
+    open("Machine", units_, {{"os_index", "0"}, {"allowed_cpuset", bitmap(units_)}, {"allowed_nodeset", "0x00000001"}});
     info("GPUVendor", topology_.vendor);
     info("GPUModel", topology_.name);
     info("GputopoReport", report::origin(topology_));
     for (const std::string& notice : report::notices(topology_)) info("GputopoNotice", notice);
     open("NUMANode", units_,
-         fmt::format("os_index=\"0\" subtype=\"GPUMemory\" local_memory=\"{}\"",
-                     count_of(topology_, ElementId::kDevice, AttributeId::kSize).value_or(0)));
+         {{"os_index", "0"},
+          {"subtype", "GPUMemory"},
+          {"local_memory", std::to_string(count_of(topology_, ElementId::kDevice, AttributeId::kSize).value_or(0))}});
     close();
-    open("Package", units_, "os_index=\"0\"");
+    open("Package", units_, {{"os_index", "0"}});
     for (const auto& [name, value] : report::hwloc_infos(topology_)) info(name, value);
     const bool has_l3 = cache("L3Cache", 3, ElementId::kL3, 1, units_);
     const bool has_l2 = !l2_level_ && cache("L2Cache", 2, ElementId::kL2, 1, units_);
@@ -136,8 +138,7 @@ class Writer {
     close();
     // lstopo draws these as boxes: what is simulated is to be seen.
     for (const std::string& notice : report::notices(topology_)) {
-      text_ += fmt::format("{}<object type=\"Misc\" gp_index=\"{}\" name=\"{}\"/>\n", indent(), ++last_index_,
-                           escaped(notice));
+      text_ += markup("{}<object type=\"Misc\" gp_index=\"{}\" name=\"{}\"/>\n", indent(), ++last_index_, notice);
     }
     close();
   }
@@ -163,8 +164,7 @@ class Writer {
     const bool is_cache = level == l2_level_ && l2_parts_ > 1;  // a part of an L2 is nothing else
     if (!is_cache) {
       open("Group", members,
-           fmt::format("subtype=\"{}\" kind=\"0\" subkind=\"{}\" dont_merge=\"1\"", escaped(levels_[level].name),
-                       level));
+           {{"subtype", levels_[level].name}, {"kind", "0"}, {"subkind", std::to_string(level)}, {"dont_merge", "1"}});
       info("GputopoShared", levels_[level].shared);
     }
     const bool has_l2 = level == l2_level_ && cache("L2Cache", 2, ElementId::kL2, l2_parts_, members);
@@ -176,8 +176,8 @@ class Writer {
   void sm(std::uint32_t unit) {
     const Units self = {unit};
     const bool has_l1 = cache("L1Cache", 1, report::first_level(topology_), 1, self);
-    open("Core", self, fmt::format("os_index=\"{}\" subtype=\"{}\"", unit, unit_name(topology_.vendor)));
-    open("PU", self, fmt::format("os_index=\"{}\"", unit));
+    open("Core", self, {{"os_index", std::to_string(unit)}, {"subtype", std::string(unit_name(topology_.vendor))}});
+    open("PU", self, {{"os_index", std::to_string(unit)}});
     close();
     close();
     if (has_l1) close();
@@ -187,30 +187,34 @@ class Writer {
   bool cache(std::string_view type, int depth, ElementId element, std::int64_t parts, const Units& units) {
     const auto facts = facts_of(topology_, element, parts);
     if (!facts) return false;
-    open(
-        type, units,
-        fmt::format("cache_size=\"{}\" depth=\"{}\" cache_linesize=\"{}\" cache_associativity=\"{}\" cache_type=\"{}\"",
-                    facts->bytes, depth, facts->line_bytes, facts->ways, depth == 1 ? 1 : 0));
+    open(type, units,
+         {{"cache_size", std::to_string(facts->bytes)},
+          {"depth", std::to_string(depth)},
+          {"cache_linesize", std::to_string(facts->line_bytes)},
+          {"cache_associativity", std::to_string(facts->ways)},
+          {"cache_type", depth == 1 ? "1" : "0"}});
     return true;
   }
 
   [[nodiscard]] std::string indent() const { return std::string(2 * (open_types_ + 1), ' '); }
 
-  void open(std::string_view type, const Units& units, const std::string& attributes) {
+  void open(std::string_view type, const Units& units, const std::vector<report::MarkupAttribute>& more) {
     const std::string set = bitmap(units);
-    text_ += fmt::format(
-        "{}<object type=\"{}\" cpuset=\"{}\" complete_cpuset=\"{}\" nodeset=\"0x00000001\" "
-        "complete_nodeset=\"0x00000001\" gp_index=\"{}\" {}>\n",
-        indent(), type, set, set, ++last_index_, attributes);
+    std::vector<report::MarkupAttribute> attributes = {
+        {"type", std::string(type)},        {"cpuset", set},
+        {"complete_cpuset", set},           {"nodeset", "0x00000001"},
+        {"complete_nodeset", "0x00000001"}, {"gp_index", std::to_string(++last_index_)}};
+    attributes.insert(attributes.end(), more.begin(), more.end());
+    text_ += markup("{}{}\n", indent(), report::opening_tag("object", attributes));
     ++open_types_;
   }
   void close() {
     --open_types_;
-    text_ += indent() + "</object>\n";
+    text_ += markup("{}</object>\n", indent());
   }
   void info(std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    text_ += fmt::format("{}<info name=\"{}\" value=\"{}\"/>\n", indent(), escaped(name), escaped(value));
+    text_ += markup("{}<info name=\"{}\" value=\"{}\"/>\n", indent(), name, value);
   }
 
   const Topology& topology_;
@@ -218,7 +222,7 @@ class Writer {
   std::vector<UnitLevel> levels_;
   std::optional<std::size_t> l2_level_;
   std::int64_t l2_parts_ = 1;
-  std::string text_;
+  Markup text_;
   std::size_t open_types_ = 0;
   std::uint64_t last_index_ = 0;
 };

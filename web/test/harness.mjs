@@ -1,0 +1,153 @@
+// What the tests of pages have in common: harness.mjs GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER] are the arguments of each.
+import assert from 'node:assert/strict';
+import {AsyncLocalStorage} from 'node:async_hooks';
+import {execFile} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {promisify} from 'node:util';
+import {chromium} from 'playwright-core';
+
+export const [gputopo, reports, screenshots] = process.argv.slice(2);
+export const folder = mkdtempSync(join(tmpdir(), 'gputopo-browser-'));
+export const browser = await chromium.launch({
+  executablePath: process.env.GPUTOPO_CHROMIUM || '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+         '--disable-component-update', '--disable-sync'],
+});
+
+// A machine that runs other tests at the same time is many times slower than one that does not. What never happens costs
+// this long.
+export const kPatienceMs = 120000;
+
+// Runs gputopo and returns what it prints. An exit code that is not in `codes` is an error.
+export async function run(args, codes = [0]) {
+  try {
+    return (await promisify(execFile)(gputopo, args, {maxBuffer: 1 << 28})).stdout;
+  } catch (error) {
+    if (codes.includes(error.code)) return error.stdout;
+    throw error;
+  }
+}
+
+// Files that several tests ask for are made once.
+const made = new Map();
+export function once(key, make) {
+  if (!made.has(key)) made.set(key, make());
+  return made.get(key);
+}
+
+// Waits until `value` gives what `holds` accepts, and returns it. What it gives last is in the error.
+export async function until(value, holds, what) {
+  const end = Date.now() + kPatienceMs;
+  for (;;) {
+    const last = await value();
+    if (holds(last)) return last;
+    assert.ok(Date.now() < end, `${what}: ${String(last).slice(0, 500)}`);
+    await new Promise((resume) => setTimeout(resume, 20));
+  }
+}
+
+const pages = new AsyncLocalStorage();  // those that the running test has opened
+
+// A page that fails the test for anything on its console and any request that leaves the file. `prepare` is called with it
+// before it has an address.
+export async function openFile(path, options = {}, prepare = async () => {}) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, acceptDownloads: true, ...options});
+  context.setDefaultTimeout(kPatienceMs);
+  const page = await context.newPage();
+  pages.getStore()?.push(page);
+  page.problems = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) page.problems.push(message.text());
+  });
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  page.on('dialog', (dialog) => {
+    page.problems.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) page.problems.push(`request: ${request.url()}`);
+  });
+  await prepare(page);
+  await page.goto(pathToFileURL(path).href);
+  return page;
+}
+
+// The same of a page with a script, once that has run.
+export async function open(path, options, prepare) {
+  const page = await openFile(path, options, prepare);
+  await page.waitForSelector('html[data-ready=yes]');
+  return page;
+}
+
+export async function close(page) {
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+}
+
+export async function download(page, click) {
+  const [file] = await Promise.all([page.waitForEvent('download'), click()]);
+  return {name: file.suggestedFilename(), content: readFileSync(await file.path())};
+}
+
+// Evidence is folded until it is asked for.
+export async function openAll(page) {
+  await page.evaluate(() => { for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true; });
+}
+
+// Draws the plots within `scope` that have a place: a plot is drawn once it is seen.
+export async function drawsPlots(page, scope = 'body') {
+  await page.evaluate(async ([scope, patience]) => {
+    const end = performance.now() + patience;
+    for (const figure of document.querySelectorAll(`${scope} figure.chart`)) {
+      figure.scrollIntoView({block: 'center'});
+      while (!figure.querySelector('.plot svg, .plot canvas')) {
+        if (performance.now() > end) throw new Error(`not drawn: ${figure.querySelector('figcaption').textContent}`);
+        await new Promise(requestAnimationFrame);
+      }
+    }
+  }, [scope, kPatienceMs]);
+}
+
+export async function drawsEverything(page) {
+  await openAll(page);
+  await drawsPlots(page);
+}
+
+// ---- the tests ----
+
+const tests = [];
+const only = process.env.GPUTOPO_BROWSER_ONLY;  // a part of the names of the tests to run
+export function test(name, body) {
+  if (!only || name.includes(only)) tests.push({name, body});
+}
+
+// Pages wait more than they compute, so several tests run at once.
+const kAtOnce = 4;
+
+export async function runTests() {
+  let failures = 0;
+  const waiting = tests[Symbol.iterator]();
+  const worker = async () => {
+    for (const {name, body} of waiting) {
+      const opened = [];
+      const begin = Date.now();
+      try {
+        await pages.run(opened, body);
+        console.log(`ok: ${name} (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
+      } catch (error) {
+        ++failures;
+        console.error(`FAILED: ${name}\n${error.stack}`);
+        for (const {problems} of opened) if (problems.length > 0) console.error(problems);
+      }
+      for (const page of opened) await page.context().close().catch(() => {});
+    }
+  };
+  await Promise.all(Array.from({length: kAtOnce}, worker));
+  await browser.close();
+  rmSync(folder, {recursive: true});
+  if (tests.length === 0) console.error(`no test has '${only}' in its name`);
+  process.exit(failures > 0 || tests.length === 0 ? 1 : 0);
+}
