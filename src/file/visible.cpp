@@ -8,15 +8,6 @@
 namespace gputopo {
 namespace {
 
-// Of a valid sequence.
-std::uint32_t code_point(std::string_view sequence) {
-  const auto first = static_cast<unsigned char>(sequence.front());
-  constexpr unsigned char kFirstBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  std::uint32_t code = first & kFirstBits[sequence.size()];
-  for (const char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3FU);
-  return code;
-}
-
 bool is_command_code(std::uint32_t code) {
   constexpr std::pair<std::uint32_t, std::uint32_t> kRanges[] = {
       {0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x2029},  {0x202A, 0x202E},
@@ -74,6 +65,14 @@ std::size_t utf8_length(std::string_view text) {
   const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
   const bool outside = (first == 0xED && byte(1) >= 0xA0) || (first == 0xF4 && byte(1) >= 0x90);
   return overlong || outside ? 0 : length;
+}
+
+std::uint32_t code_point(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  constexpr unsigned char kFirstBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  std::uint32_t code = first & kFirstBits[character.size()];
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
 }
 
 bool is_command(std::string_view character) { return is_command_code(code_point(character)); }

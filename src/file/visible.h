@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace gputopo {
 // Bytes of the UTF-8 sequence at the front of text that is not empty; 0 where it is none: overlong forms, surrogates
 // and what lies beyond Unicode are none (RFC 3629).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
+
+// Of a character, one sequence of UTF-8.
+[[nodiscard]] std::uint32_t code_point(std::string_view character);
 
 // Whether the character, one sequence of UTF-8, is none to read but a command: control characters (C0, DEL, C1), the
 // marks that turn the direction of text, separators of lines, the byte order mark.

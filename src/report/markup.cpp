@@ -31,6 +31,14 @@ std::string_view escaped_character(std::string_view character) {
   }
 }
 
+// Beyond 16 bits JSON takes the two surrogates of UTF-16.
+std::string json_escape(std::uint32_t code) {
+  constexpr std::uint32_t kBeyond = 0x10000;
+  if (code < kBeyond) return fmt::format("\\u{:04x}", code);
+  code -= kBeyond;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -49,12 +57,16 @@ Markup json_block(std::string_view id, std::string_view json) {
   std::string& text = block.text_;
   text.reserve(json.size() + 100);
   text = fmt::format("<script type=\"application/json\" id=\"{}\">", escaped(id));
-  for (const char c : json) {
-    if (c == '<') {
-      text += "\\u003c";
+  while (!json.empty()) {
+    const std::string_view character = json.substr(0, std::max<std::size_t>(utf8_length(json), 1));
+    const char c = character.front();
+    const bool is_plain = (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t';
+    if (c == '<' || (!is_plain && is_command(character))) {
+      text += json_escape(code_point(character));
     } else {
-      text += c;
+      text += character;
     }
+    json.remove_prefix(character.size());
   }
   text += "</script>\n";
   return block;

@@ -97,7 +97,8 @@ template <typename... Args>
   return result;
 }
 
-// JSON as a <script> element that nothing executes. Nothing in the JSON can end the element.
+// JSON as a <script> element that nothing executes. Nothing in the JSON can end the element, and what a
+// terminal would obey is escaped: a page may be printed.
 [[nodiscard]] Markup json_block(std::string_view id, std::string_view json);
 
 struct MarkupAttribute {

@@ -53,6 +53,12 @@ TEST(Markup, NothingOfJsonEndsItsElement) {
             "{\"a\": \"\\u003c/script>\\u003c!--\\u003cscript>\"}</script>\n");
 }
 
+TEST(Markup, NothingOfJsonCommandsATerminal) {
+  EXPECT_EQ(json_block("charts", "[\"\x7f\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\xC2\xB5\"]").text(),
+            "<script type=\"application/json\" id=\"charts\">"
+            "[\"\\u007f\\u009b\\u202e\\udb40\\udc41\xC2\xB5\"]</script>\n");
+}
+
 // What the compiler says of formats, asked at run time.
 template <typename... Inserts>
 bool is_taken(std::string_view format, Inserts... inserted) {

@@ -100,8 +100,8 @@ export async function openAll(page) {
 // Draws the plots within `scope` that have a place: a plot is drawn once it is seen.
 export async function drawsPlots(page, scope = 'body') {
   await page.evaluate(async ([scope, patience]) => {
-    const end = performance.now() + patience;
     for (const figure of document.querySelectorAll(`${scope} figure.chart`)) {
+      const end = performance.now() + patience;
       figure.scrollIntoView({block: 'center'});
       while (!figure.querySelector('.plot svg, .plot canvas')) {
         if (performance.now() > end) throw new Error(`not drawn: ${figure.querySelector('figcaption').textContent}`);
