@@ -23,7 +23,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
 }
 
 // The random machines that every run of the tests draws, whatever the time: its result is the same everywhere.
-inline constexpr std::uint64_t kMachines = 48;
+inline constexpr std::uint64_t kMachines = 40;
 
 // How many random machines a truth test takes that takes them all.
 inline std::uint64_t machines_wanted() { return number_from_environment("GPUTOPO_TRUTH_MACHINES", kMachines); }

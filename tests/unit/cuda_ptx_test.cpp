@@ -172,9 +172,15 @@ std::vector<StreamShape> stream_shapes() {
 
 // All shapes as kernels of one module: the header of the first, and every kernel under a name of its own.
 TEST_P(Assembled, EveryStreamShape) {
+  // These get the PTX and the instructions of 8.0, 10.0 or 12.0, of which every shape is assembled. A quarter of the
+  // shapes shows that the assembler takes them for this target, too.
+  constexpr std::array kAlike = {86, 87, 103, 110, 121};
+  const int step = std::ranges::find(kAlike, GetParam().sm) == kAlike.end() ? 1 : 4;
   std::string module;
   int number = 0;
+  int index = 0;
   for (const StreamShape& shape : stream_shapes()) {
+    if (index++ % step != 0) continue;
     std::string ptx = generate_stream_ptx(GetParam(), shape);
     const std::string entry = ".visible .entry stream(";
     const std::size_t at = ptx.find(entry);

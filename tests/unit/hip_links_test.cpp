@@ -103,6 +103,9 @@ TEST(HipLinks, TimeNoAccessesWithoutAClock) {
 
 // A memory fault ends the process, or leaves whoever waits waiting, if nobody takes its event.
 TEST(HipLinks, AFaultIsTheEndOfAll) {
+  // A forked child would inherit a condition variable on which threads of earlier tests may still wait, and wait for
+  // them for ever: they do not exist there.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         const FakeHip fake("memory_fault=3");
