@@ -207,7 +207,7 @@ def is_prometheus(data, what):
 def is_markdown(data, what):
     yield from visible(data, what)
     text = data.decode(errors="replace")
-    found = re.search(rf"<[^>]*{MARKER}|(?<!\\)\]\([^)]*{MARKER}|^#+ {MARKER}", text, re.M)
+    found = re.search(rf"<[^>]*{MARKER}|(?<!\\)\]\([^)]*{MARKER}|^\|{MARKER}|^second line", text, re.M)
     if found:
         yield f"{what}: markup of a payload: {text[max(0, found.start() - 50):found.end() + 50]!r}"
 

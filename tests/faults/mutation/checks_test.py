@@ -52,8 +52,8 @@ class Checks(unittest.TestCase):
                    b"# TYPE a\n", harmless=[b'# note: any\n# HELP a b\n# TYPE a gauge\na{b="c\\n\\"\\\\",d=""} 1e-5\na{b="x"} NaN\n'])
 
     def test_markdown(self):
-        self.finds(checks.is_markdown, f"<b {MARKER}>".encode(), f"[x](javascript:{MARKER})".encode(), f"# {MARKER}".encode(),
-                   harmless=[f"&lt;{MARKER}&gt; \\[x\\](y:{MARKER}) \\# {MARKER}".encode()])
+        self.finds(checks.is_markdown, f"<b {MARKER}>".encode(), f"[x](javascript:{MARKER})".encode(), f"x\n|{MARKER}|\n".encode(),
+                   harmless=[f"## {MARKER}\n| {MARKER} |\n&lt;{MARKER}&gt; \\[x\\](y:{MARKER}) \\# {MARKER}".encode()])
 
     def test_shell(self):
         self.finds(checks.is_shell, f"a '{MARKER}\n".encode(), f"a ''; {MARKER}; ''\n".encode(), f'a "$({MARKER})"\n'.encode(),

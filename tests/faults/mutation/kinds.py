@@ -261,7 +261,8 @@ def all_kinds(pages, folder):
 
     def baseline_steps(chance, place):
         if chance.random() < 0.1:
-            return [Step(["check", "--quick", "--baseline", place, "--device", f"sim:{SEEDS}/tiny_machine.json"], codes=(0, 1, 3),
+            # It measures what the baseline has: an element of another vendor is unknown, as if it were asked for by --only.
+            return [Step(["check", "--quick", "--baseline", place, "--device", f"sim:{SEEDS}/tiny_machine.json"], codes=(0, 1, 2, 3),
                          says_why=False, seconds=10)]
         return checked(chance, f"{SEEDS}/{chance.choice(['h200', 'version_2', 'sample', 'made'])}.json", place)
 
