@@ -13,7 +13,7 @@ export const [gputopo, reports, screenshots] = process.argv.slice(2);
 export const folder = mkdtempSync(join(tmpdir(), 'gputopo-browser-'));
 export const browser = await chromium.launch({
   executablePath: process.env.GPUTOPO_CHROMIUM || '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run', '--disable-background-networking',
          '--disable-component-update', '--disable-sync'],
 });
 
