@@ -24,7 +24,8 @@ case $check in
   browser)
     need_package playwright-core
     need_package axe-core
-    [ -x "${GPUTOPO_CHROMIUM:-/usr/bin/chromium}" ] || skip "/usr/bin/chromium is not there; ./dev test installs it, or set GPUTOPO_CHROMIUM"
+    command -v "${GPUTOPO_CHROMIUM:-chromium-headless-shell}" chromium >/dev/null ||
+      skip "Chromium is not there; ./dev test installs it, or set GPUTOPO_CHROMIUM"
     exec node "$root/web/test/browser.mjs" "$gputopo" "$root/tests/reports" "$@"
     ;;
   validity)

@@ -33,6 +33,15 @@ function svgOf(plot) {
   return {svg, width, height};
 }
 
+// ECharts takes all cells of a heat map for parts that are painted some 15 ms in each frame. Paper does not wait for the
+// next frame.
+function paintWhole(plot) {
+  const canvas = plot.instance.getZr();
+  for (const element of canvas.storage.getDisplayList(true)) element.incremental = 0;
+  canvas.refresh();
+  canvas.flush();
+}
+
 // Draws the plot again, where the reader has zoomed to.
 function render(plot) {
   const zoom = plot.instance.getOption()?.dataZoom?.map(({start, end}) => ({start, end}));
@@ -157,20 +166,6 @@ function giveViewBox(plot) {
   svg?.setAttribute('viewBox', `0 0 ${plot.instance.getWidth()} ${plot.instance.getHeight()}`);
 }
 
-// A canvas is painted for some 15 ms in each frame; paper does not wait for the next.
-function finishPainting(plot) {
-  const kPartMs = 10;
-  const kMostMs = 3000;
-  const {painter} = plot.instance.getZr();
-  const begin = performance.now();
-  for (let before = begin; before - begin < kMostMs;) {
-    painter.refresh();
-    const now = performance.now();
-    if (now - before < kPartMs) return;
-    before = now;
-  }
-}
-
 function figuresBeside(figure) {
   const pair = figure.closest('.pair');
   return pair ? [...pair.querySelectorAll('figure.chart')] : [figure];
@@ -273,7 +268,7 @@ export function setUpPlots() {
     for (const [figure, plot] of drawn) {
       if (!isShown(figure)) continue;
       giveViewBox(plot);
-      if (plot.chart.plot === 'map') finishPainting(plot);
+      if (plot.chart.plot === 'map') paintWhole(plot);
     }
   });
   window.addEventListener('afterprint', () => printing = false);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {AsyncLocalStorage} from 'node:async_hooks';
 import {execFile} from 'node:child_process';
-import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -11,15 +11,16 @@ import {chromium} from 'playwright-core';
 
 export const [gputopo, reports, screenshots] = process.argv.slice(2);
 export const folder = mkdtempSync(join(tmpdir(), 'gputopo-browser-'));
-export const browser = await chromium.launch({
-  executablePath: process.env.GPUTOPO_CHROMIUM || '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run', '--disable-background-networking',
-         '--disable-component-update', '--disable-sync'],
-});
-
 // A machine that runs other tests at the same time is many times slower than one that does not. What never happens costs
 // this long.
 export const kPatienceMs = 120000;
+
+const launch = () => chromium.launch({
+  executablePath: process.env.GPUTOPO_CHROMIUM || ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync),
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+         '--disable-component-update', '--disable-sync'],
+  timeout: kPatienceMs,
+});
 
 // Runs gputopo and returns what it prints. An exit code that is not in `codes` is an error.
 export async function run(args, codes = [0]) {
@@ -49,16 +50,22 @@ export async function until(value, holds, what) {
   }
 }
 
-const pages = new AsyncLocalStorage();  // those that the running test has opened
+const running = new AsyncLocalStorage();  // the browser of a test, and the pages that it has opened
+
+export async function newPage(options = {}) {
+  const {browser, opened} = running.getStore();
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(kPatienceMs);
+  const page = await context.newPage();
+  page.problems = [];
+  opened.push(page);
+  return page;
+}
 
 // A page that fails the test for anything on its console and any request that leaves the file. `prepare` is called with it
 // before it has an address.
 export async function openFile(path, options = {}, prepare = async () => {}) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, acceptDownloads: true, ...options});
-  context.setDefaultTimeout(kPatienceMs);
-  const page = await context.newPage();
-  pages.getStore()?.push(page);
-  page.problems = [];
+  const page = await newPage({viewport: {width: 1280, height: 900}, acceptDownloads: true, ...options});
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) page.problems.push(message.text());
   });
@@ -97,10 +104,15 @@ export async function openAll(page) {
   await page.evaluate(() => { for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true; });
 }
 
-// Draws the plots within `scope` that have a place: a plot is drawn once it is seen.
-export async function drawsPlots(page, scope = 'body') {
-  await page.evaluate(async ([scope, patience]) => {
+// Draws the plots within `scope` that have a place, or the first one of each kind: a plot is drawn once it is seen.
+export async function drawsPlots(page, scope = 'body', oneOfAKind = false) {
+  await page.evaluate(async ([scope, oneOfAKind, patience]) => {
+    const charts = JSON.parse(document.getElementById('charts').textContent);
+    const kinds = new Set();
     for (const figure of document.querySelectorAll(`${scope} figure.chart`)) {
+      const {plot} = charts[Number(figure.dataset.chart)];
+      if (oneOfAKind && kinds.has(plot)) continue;
+      kinds.add(plot);
       const end = performance.now() + patience;
       figure.scrollIntoView({block: 'center'});
       while (!figure.querySelector('.plot svg, .plot canvas')) {
@@ -108,12 +120,17 @@ export async function drawsPlots(page, scope = 'body') {
         await new Promise(requestAnimationFrame);
       }
     }
-  }, [scope, kPatienceMs]);
+  }, [scope, oneOfAKind, kPatienceMs]);
 }
 
 export async function drawsEverything(page) {
   await openAll(page);
   await drawsPlots(page);
+}
+
+export async function drawsOneOfAKind(page) {
+  await openAll(page);
+  await drawsPlots(page, 'body', true);
 }
 
 // ---- the tests ----
@@ -124,29 +141,47 @@ export function test(name, body) {
   if (!only || name.includes(only)) tests.push({name, body});
 }
 
-// Pages wait more than they compute, so several tests run at once.
-const kAtOnce = 4;
+// Pages wait more than they compute, so several tests run at once. Each of them has a browser of its own, because one that
+// prints for several pages at once crashes.
+const kAtOnce = 3;
+
+// Runs a test, and once more in a new browser if the browser ended.
+async function attempt(body, worker, again = true) {
+  worker.browser = worker.browser?.isConnected() ? worker.browser : await launch();
+  const opened = [];
+  try {
+    await running.run({browser: worker.browser, opened}, body);
+  } catch (error) {
+    if (again && !worker.browser.isConnected()) {
+      console.log('the browser ended; the test runs again in another');
+      return await attempt(body, worker, false);
+    }
+    error.problems = opened.flatMap(({problems}) => problems);
+    throw error;
+  } finally {
+    for (const page of opened) await page.context().close().catch(() => {});
+  }
+}
 
 export async function runTests() {
   let failures = 0;
   const waiting = tests[Symbol.iterator]();
-  const worker = async () => {
+  const work = async () => {
+    const worker = {browser: null};
     for (const {name, body} of waiting) {
-      const opened = [];
       const begin = Date.now();
       try {
-        await pages.run(opened, body);
+        await attempt(body, worker);
         console.log(`ok: ${name} (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
       } catch (error) {
         ++failures;
         console.error(`FAILED: ${name}\n${error.stack}`);
-        for (const {problems} of opened) if (problems.length > 0) console.error(problems);
+        if (error.problems?.length > 0) console.error(error.problems);
       }
-      for (const page of opened) await page.context().close().catch(() => {});
     }
+    await worker.browser?.close();
   };
-  await Promise.all(Array.from({length: kAtOnce}, worker));
-  await browser.close();
+  await Promise.all(Array.from({length: kAtOnce}, work));
   rmSync(folder, {recursive: true});
   if (tests.length === 0) console.error(`no test has '${only}' in its name`);
   process.exit(failures > 0 || tests.length === 0 ? 1 : 0);
