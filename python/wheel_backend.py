@@ -91,7 +91,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as build:
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DGPUTOPO_TESTS=OFF", "-DGPUTOPO_BENCHMARKS=OFF"]
-        options += ["-DGPUTOPO_FILES_AT_ONCE=6", *(["-GNinja"] if shutil.which("ninja") else [])]
+        options += ["-DGPUTOPO_FOLDERS_AT_ONCE=ON", *(["-GNinja"] if shutil.which("ninja") else [])]
         subprocess.run(["cmake", "-S", str(ROOT), "-B", build, *options], check=True)
         jobs = str(os.cpu_count() or 1)
         subprocess.run(["cmake", "--build", build, "--target", "gputopo_library", "-j", jobs], check=True)

@@ -64,7 +64,7 @@ void write_outputs(const Options& options, const NodeReport& report) {
 }
 
 // Before anything is measured, which takes long.
-void check_targets(const Options& options) {
+void check_node_targets(const Options& options) {
   std::vector<std::string> files;
   for (const std::string& path : options.output_paths) {
     if (path.empty() || path == "-") continue;
@@ -100,10 +100,6 @@ NodeReport begin_report(const Options& options, const NodeInfo& info) {
   }
   if (options.with_host_name) report.host_name = host_name();
   return report;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& processes,
@@ -235,7 +231,7 @@ std::vector<std::string> gpus_to_begin_with(const Options& options) {
 }  // namespace
 
 int run_node(const Options& options) {
-  check_targets(options);
+  check_node_targets(options);
   const std::atomic<bool>& interrupted = catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   GpuProcesses processes(options, gpus_to_begin_with(options), interrupted);

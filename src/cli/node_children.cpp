@@ -30,10 +30,6 @@ namespace {
 constexpr int kReportDescriptor = 4;     // of a child
 constexpr int kFirstOwnDescriptor = 16;  // of this process: above those that a child is given
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 // The same file by a number that no child gets for another one.
 int moved_up(int fd) {
   if (fd < 0) return fd;

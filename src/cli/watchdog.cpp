@@ -23,10 +23,6 @@ constexpr std::chrono::milliseconds kLookEvery{50};
 // Ends a report that waits for what the blocked call holds.
 constexpr unsigned kSecondsToReport = 3;
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 extern "C" void on_report_blocked(int) {
   remove_unfinished();
   std::_Exit(kExitFailure);

@@ -16,6 +16,10 @@ namespace gputopo::cli {
 // A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
 inline constexpr double kPatienceSeconds = 4.5;
 
+[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 class Watchdog {
  public:
   // Watches this thread's calls. A call is blocked that runs when the budget and a few seconds more have passed, or

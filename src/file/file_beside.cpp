@@ -21,19 +21,19 @@ namespace {
 
 constexpr std::string_view kPrefix = ".gputopo.";
 constexpr std::string_view kSuffix = ".partial";
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kNameDigits = 16;
 // Another process that removes abandoned files may meet one before its writer holds it, but hardly twice.
 constexpr int kTries = 10;
 
 std::string random_name() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) number = ::getpid();
-  return fmt::format("{}{:0{}x}{}", kPrefix, number, kDigits, kSuffix);
+  return fmt::format("{}{:0{}x}{}", kPrefix, number, kNameDigits, kSuffix);
 }
 
 bool is_random_name(std::string_view name) {
-  if (name.size() != kPrefix.size() + kDigits + kSuffix.size()) return false;
-  const std::string_view digits = name.substr(kPrefix.size(), kDigits);
+  if (name.size() != kPrefix.size() + kNameDigits + kSuffix.size()) return false;
+  const std::string_view digits = name.substr(kPrefix.size(), kNameDigits);
   return name.starts_with(kPrefix) && name.ends_with(kSuffix) &&
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
-constexpr mode_t kPermissions = 07777;
+constexpr mode_t kModeBits = 07777;
 
 bool is_own(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -52,7 +52,7 @@ PrivateFolder PrivateFolder::open_or_create(const std::string& path) {
   if (status.st_uid != ::geteuid()) {
     throw FileError(fmt::format("cannot use the folder '{}': it belongs to another user; name one of your own", path));
   }
-  if ((status.st_mode & kPermissions) != kFolderMode) {
+  if ((status.st_mode & kModeBits) != kFolderMode) {
     // Its rights cannot be changed through what was opened for nothing but a path.
     const OpenFile changeable(::openat(folder->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!changeable.is_open() || ::fchmod(changeable.fd(), kFolderMode) != 0) {

@@ -15,7 +15,7 @@ namespace {
 using report::Markup;
 using report::markup;
 
-constexpr report::ProgramText kStyle = R"(
+constexpr report::ProgramText kNodeStyle = R"(
 :root{color-scheme:light dark}
 body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;color:#1c2430;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
@@ -137,7 +137,7 @@ std::string node_to_html(const NodeReport& report) {
   html +=
       "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. In parentheses 95% intervals; details and "
       "samples are in the JSON. What each value is, and how it is measured: docs/methods/links.md of gputopo.</p>\n";
-  return report::page_frame(title, kStyle, html + "</main>\n").text();
+  return report::page_frame(title, kNodeStyle, html + "</main>\n").text();
 }
 
 }  // namespace gputopo

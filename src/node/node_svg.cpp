@@ -24,7 +24,7 @@ constexpr double kSwitchTop = 330;
 constexpr std::size_t kMostDirect = 4;  // with more GPUs lines between all pairs are a tangle
 
 // Light, and dark where a viewer asks for it; literal colours, for viewers that know no custom properties.
-constexpr report::ProgramText kStyle =
+constexpr report::ProgramText kDrawingStyle =
     "<style>.box{fill:#f3f5f8;stroke:#c3cad4}.gpu{fill:#d8e8fb;stroke:#3b76b8}.text{fill:#1c2430;font:13px "
     "system-ui,sans-serif;text-anchor:middle}.small{font-size:11px;paint-order:stroke;stroke:#ffffff;stroke-width:4px;"
     "stroke-linejoin:round}.inside{stroke:none}.link{stroke:#3b76b8;fill:none}.host{stroke:#5b6675}.back{fill:#ffffff}@"
@@ -53,7 +53,7 @@ class Drawing {
     return markup(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"{2}\">{3}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>{4}</svg>\n",
-        px(width_), px(height), models_text(report_) + " and what lies between them", kStyle, text_);
+        px(width_), px(height), models_text(report_) + " and what lies between them", kDrawingStyle, text_);
   }
 
  private:

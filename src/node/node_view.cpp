@@ -15,15 +15,15 @@ namespace gputopo::node {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr int kDigits = 4;
+constexpr int kDigitsShown = 4;
 
 // In the unit of the matrix's title.
 std::string cell_text(const Attribute* attribute, std::string_view unit) {
   if (attribute == nullptr || !attribute->available()) return "";
   const double number = attribute->number().value_or(0);
-  if (unit == "B/s") return report::significant(number / kGiga, kDigits);
+  if (unit == "B/s") return report::significant(number / kGiga, kDigitsShown);
   if (unit == "B") return report::human_bytes(number);
-  return report::significant(number, kDigits);
+  return report::significant(number, kDigitsShown);
 }
 
 // What lacks for one reason: many links lack the same.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMaxWarps = 32;  // that are tried
 // Of each trial. Few: those of all warps run at one time on a GPU of a hundred SMs; odd, so that a median is a sample.
-constexpr std::uint32_t kCopies = 3;
+constexpr std::uint32_t kSurvivalCopies = 3;
 
 // What warps left of what warp 0 had loaded, and what follows from it.
 struct WarpTrials {
@@ -40,7 +40,7 @@ WarpTrials try_warps(Lab& lab, const Cache& cache, std::vector<std::uint32_t> wa
     // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
     std::vector<EvictionTrial> trials = {{victim, {}, 0}};
     for (const std::uint32_t warp : found.warps) trials.push_back({victim, evictor, warp});
-    const std::vector<double> survive = surviving_fractions(lab, cache, trials, kCopies);
+    const std::vector<double> survive = surviving_fractions(lab, cache, trials, kSurvivalCopies);
     found.survived.assign(survive.begin() + 1, survive.end());
     found.decision = decide_amount(survive.front(), found.survived);
     if (found.decision.value) break;

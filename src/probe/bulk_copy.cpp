@@ -103,8 +103,6 @@ std::uint64_t bytes_in_flight(const ClusterProgram& program) {
   return std::uint64_t{program.copy_bytes} * program.in_flight;
 }
 
-double rate_of(const ClusterResult& result) { return static_cast<double>(result.bytes_moved) / result.seconds; }
-
 // Of copies that find nothing in L2: each block goes over its own share once.
 Shape from_memory(const Lab& lab, const Shape& like) {
   Shape shape{like.program, {}};
@@ -163,7 +161,8 @@ void run_shapes(Lab& lab, std::vector<Shape>& shapes) {
   for (const Shape& shape : shapes) programs.push_back(shape.program);
   for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
-    for (std::size_t i = 0; i < results.size(); ++i) shapes[i].bytes_per_second.push_back(rate_of(results[i]));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      shapes[i].bytes_per_second.push_back(results[i].bytes_per_second());
   }
 }
 
@@ -183,8 +182,8 @@ BestRates run_best(Lab lab, const std::vector<Shape>& shapes, const Shape& best)
   BestRates rates{.memory_bytes = memory[0].program.bytes};
   for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {
     const std::vector<ClusterResult> results = lab.cluster({best.program, memory[0].program, memory[1].program});
-    rates.from_l2.push_back(rate_of(results[0]));
-    for (std::size_t i = 0; i < 2; ++i) memory[i].bytes_per_second.push_back(rate_of(results[i + 1]));
+    rates.from_l2.push_back(results[0].bytes_per_second());
+    for (std::size_t i = 0; i < 2; ++i) memory[i].bytes_per_second.push_back(results[i + 1].bytes_per_second());
   }
   rates.from_memory = std::max(memory[0].median(), memory[1].median());
   rates.conditions = lab.conditions();

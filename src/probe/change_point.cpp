@@ -11,7 +11,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr ChangePointParameters kParameters;
+constexpr ChangePointParameters kChangePoint;
 
 // All of the array once, then its first loads, timed. What SMs share is visited in random order, as the authors' tool
 // does, and touched by the whole block, because one thread could not walk it.
@@ -19,7 +19,7 @@ ChaseProgram program_of(const Site& site, std::uint64_t bytes, std::uint64_t str
   const Order order = site.exclusive ? Order::kShuffled : Order::kSequential;
   ChaseArray array = make_array(site, bytes, stride_bytes, order);
   array.order = order;
-  const std::uint64_t loads = std::min(kParameters.timed_loads, array.element_count());
+  const std::uint64_t loads = std::min(kChangePoint.timed_loads, array.element_count());
   return make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kTimed, .loads = loads}});
 }
 
@@ -49,10 +49,10 @@ class Chases {
 // Doubling until an array takes longer, then halving, one array at a time. All of the range where none does.
 ByteRange narrow(Chases& chases, const ByteRange& range, const ChangePointQuestion& question) {
   const std::vector<SizedLatencies> ends = chases.of({range.low, range.high});
-  const std::uint64_t resolution = narrow_enough(range, question, kParameters);
+  const std::uint64_t resolution = narrow_enough(range, question, kChangePoint);
   const auto bracket = stats::bracket_size(range.low, range.high, resolution, [&](std::uint64_t bytes) {
     return takes_longer(chases.of({bytes}).front().latencies_cycles, ends[0].latencies_cycles, ends[1].latencies_cycles,
-                        kParameters);
+                        kChangePoint);
   });
   if (!bracket) return range;
   const std::uint64_t low = std::max(bracket->fits, range.low);
@@ -68,10 +68,10 @@ struct Swept {
 
 // All sizes of the interval; again, of a wider one, where outliers show.
 Swept sweep(Chases& chases, const ByteRange& narrowed, const ByteRange& range, const ChangePointQuestion& question) {
-  Swept swept{.interval = narrowed, .rows = chases.of(sizes_of(narrowed, question, kParameters))};
-  while (swept.times_widened < kParameters.most_widened && has_outliers(reduced(swept.rows), kParameters)) {
-    swept.interval = widened(swept.interval, range, kParameters);
-    swept.rows = chases.of(sizes_of(swept.interval, question, kParameters));
+  Swept swept{.interval = narrowed, .rows = chases.of(sizes_of(narrowed, question, kChangePoint))};
+  while (swept.times_widened < kChangePoint.most_widened && has_outliers(reduced(swept.rows), kChangePoint)) {
+    swept.interval = widened(swept.interval, range, kChangePoint);
+    swept.rows = chases.of(sizes_of(swept.interval, question, kChangePoint));
     ++swept.times_widened;
   }
   return swept;
@@ -123,9 +123,9 @@ Attribute measure_change_point_size(Lab& lab, const Site& site, const ChangePoin
   Chases chases(lab, site, question.fetch_bytes);
   Swept swept;
   Decision<ChangePointSize> decision;
-  for (std::uint64_t search = 0; search < kParameters.most_searches && !decision.value; ++search) {
+  for (std::uint64_t search = 0; search < kChangePoint.most_searches && !decision.value; ++search) {
     swept = sweep(chases, narrow(chases, range, question), range, question);
-    decision = decide_change_point(swept.rows, kParameters);
+    decision = decide_change_point(swept.rows, kChangePoint);
   }
   return to_attribute(lab, settle(lab, "change point", decision), swept, question);
 }

@@ -40,8 +40,6 @@ Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
           {}};
 }
 
-double rate_of(const ClusterResult& result) { return static_cast<double>(result.bytes_moved) / result.seconds; }
-
 std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) {
   std::vector<Trial> trials;
   for (const std::uint32_t size : sizes) {
@@ -54,7 +52,8 @@ std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) 
   for (const Trial& trial : trials) programs.push_back(trial.program);
   for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
-    for (std::size_t i = 0; i < results.size(); ++i) trials[i].bytes_per_second.push_back(rate_of(results[i]));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      trials[i].bytes_per_second.push_back(results[i].bytes_per_second());
   }
   return trials;
 }
@@ -102,7 +101,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   Lab of_best = lab.another();
   std::vector<double> rates;
   for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {
-    rates.push_back(rate_of(of_best.cluster({best}).front()));
+    rates.push_back(of_best.cluster({best}).front().bytes_per_second());
   }
   const double value = stats::median(rates);
   Attribute attribute =

@@ -10,7 +10,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
 constexpr CodeEdgeParameters kCodeEdgeParameters;
 
 // What misses, in instructions, of code that is longer by a step of the lead each.
@@ -20,7 +19,7 @@ std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
   std::vector<InstructionProgram> programs;
   std::vector<std::uint32_t> instructions;
   for (std::uint32_t step = 1; begin + step * kCodeLeadStep <= fits + kCodeEdgeParameters.max_edge; ++step) {
-    const std::uint32_t lead = (step - 1) % kLeads + 1;
+    const std::uint32_t lead = (step - 1) % kCodeLeads + 1;
     const std::uint32_t count = begin + (step - lead) * kCodeLeadStep;
     if (count == 0) continue;
     programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));

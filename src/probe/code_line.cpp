@@ -13,8 +13,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
-
 // By how many blocks code is longer than what fits: with the lead and without it some sets overflow and some do not, in
 // caches of a few sets as in those of many.
 constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};
@@ -25,7 +23,7 @@ constexpr int kAlwaysBlocks = 1;
 // What a pass over `count` instructions takes with each step of the lead.
 std::vector<double> cycles_of_length(Lab& lab, std::uint32_t count) {
   std::vector<InstructionProgram> programs;
-  for (std::uint32_t lead = 1; lead <= kLeads; ++lead) {
+  for (std::uint32_t lead = 1; lead <= kCodeLeads; ++lead) {
     programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
   }
   return steady_medians(lab.code(programs));

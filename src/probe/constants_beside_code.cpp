@@ -94,7 +94,7 @@ class WalkBesideCode {
   ConstantWalk cycles_;
 };
 
-std::int64_t whole(double bytes) { return static_cast<std::int64_t>(std::round(bytes)); }
+std::int64_t whole_bytes(double bytes) { return static_cast<std::int64_t>(std::round(bytes)); }
 
 }  // namespace
 
@@ -127,8 +127,8 @@ Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Ca
   code.beside_all_bytes = bytes_beside(all);
   code.beside_half_bytes = bytes_beside(half);
   const double limit = settle(lab, "constants", sparse_limit(code));
-  NamedValues details = {{"code_beside_all_bytes", whole(code.beside_all_bytes)},
-                         {"code_beside_half_bytes", whole(code.beside_half_bytes)}};
+  NamedValues details = {{"code_beside_all_bytes", whole_bytes(code.beside_all_bytes)},
+                         {"code_beside_half_bytes", whole_bytes(code.beside_half_bytes)}};
   std::uint64_t line = cache.fetch_bytes;
   for (std::uint64_t stride = 2 * line; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
     Walk sparse = all;
@@ -137,7 +137,7 @@ Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Ca
     // Which of the two spreads over all sets depends on the index.
     sparse.skew_bytes = sparse.stride_bytes / 2;
     beside = std::max(beside, bytes_beside(sparse));
-    details.emplace_back(fmt::format("code_beside_stride_{}_bytes", stride), whole(beside));
+    details.emplace_back(fmt::format("code_beside_stride_{}_bytes", stride), whole_bytes(beside));
     if (beside > limit) break;
     line = stride;
   }

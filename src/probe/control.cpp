@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint32_t kFewControlRounds = 2;
 constexpr std::uint32_t kManyControlRounds = 10;
-constexpr std::uint32_t kCopies = 3;
+constexpr std::uint32_t kControlCopies = 3;
 
 // Of a round, at most.
 constexpr double kLoopCycles = 24;
@@ -40,19 +40,19 @@ std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& pro
   std::vector<OperationProgram> all;
   for (const OperationProgram& program : programs) {
     for (const std::uint32_t rounds : {kFewControlRounds, kManyControlRounds}) {
-      all.insert(all.end(), kCopies, program);
-      for (std::size_t i = all.size() - kCopies; i < all.size(); ++i) all[i].rounds = rounds;
+      all.insert(all.end(), kControlCopies, program);
+      for (std::size_t i = all.size() - kControlCopies; i < all.size(); ++i) all[i].rounds = rounds;
     }
   }
   const std::vector<OperationResult> results = lab.operation(all);
   std::vector<Rounds> rounds;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     Rounds& own = rounds.emplace_back();
-    const std::size_t first = 2 * kCopies * i;
+    const std::size_t first = 2 * kControlCopies * i;
     if (!results[first].refusal.empty()) throw NotSupportedError(results[first].refusal);
-    for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    for (std::size_t copy = 0; copy < kControlCopies; ++copy) {
       const OperationResult& few = results[first + copy];
-      const OperationResult& many = results[first + kCopies + copy];
+      const OperationResult& many = results[first + kControlCopies + copy];
       own.cycles.push_back((std::ranges::max(many.cycles) - std::ranges::max(few.cycles)) /
                            (kManyControlRounds - kFewControlRounds));
     }

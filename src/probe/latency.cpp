@@ -8,7 +8,7 @@ namespace {
 struct SharedLatencyParameters {
   std::uint64_t array_bytes = 2048;
 };
-constexpr SharedLatencyParameters kShared;
+constexpr SharedLatencyParameters kSharedParameters;
 
 constexpr const char* kTimed = "timed_loads_in_band";
 
@@ -201,7 +201,7 @@ Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translate
 }
 
 Attribute measure_shared_latency(Lab& lab, const Site& site) {
-  const ChaseArray array = make_array(site, kShared.array_bytes, kMinimumStrideBytes);
+  const ChaseArray array = make_array(site, kSharedParameters.array_bytes, kMinimumStrideBytes);
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = array.element_count()}};
   add_untimed_chain(steps, array);
   const ChaseProgram program = make_program(site, {array}, steps);

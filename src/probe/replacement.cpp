@@ -286,14 +286,14 @@ SampleTable victims_table(const VictimShares& plain, const VictimShares& touched
 
 // ---- The value ----
 
-double percent(double part) { return std::round(1e5 * part) / 1e3; }
+double percent_of_loads(double part) { return std::round(1e5 * part) / 1e3; }
 
 void add_fit(Attribute& attribute, const PolicyFit& fit, std::size_t ways) {
   attribute.add_detail("best_policy", to_string(fit.policy, ways));
-  attribute.add_detail("mispredicted_percent", percent(fit.mispredicted));
+  attribute.add_detail("mispredicted_percent", percent_of_loads(fit.mispredicted));
   if (!fit.next_best) return;
   attribute.add_detail("next_policy", to_string(*fit.next_best, ways));
-  attribute.add_detail("next_mispredicted_percent", percent(fit.next_mispredicted));
+  attribute.add_detail("next_mispredicted_percent", percent_of_loads(fit.next_mispredicted));
 }
 
 std::string name_of(const Policy& policy) {

@@ -36,13 +36,13 @@ Vote vote_on(const LoadSequence& sequence, std::size_t load) {
 }
 
 // What came to this cache of a sequence, and what most copies saw of it.
-struct Observed {
+struct ObservedSequence {
   std::vector<SetLoad> loads;
   std::vector<ServedBy> served;  // kHit, kMiss or kUnknown
 };
 
 struct Tally {
-  std::vector<Observed> sequences;
+  std::vector<ObservedSequence> sequences;
   std::size_t votes = 0;
   std::size_t nearer_differing = 0;
   std::size_t misses = 0;  // of all copies
@@ -66,7 +66,7 @@ void count_misses(Tally& tally, const LoadSequence& sequence, std::size_t load, 
 Tally tally_of(std::span<const LoadSequence> sequences) {
   Tally tally;
   for (const LoadSequence& sequence : sequences) {
-    Observed& observed = tally.sequences.emplace_back();
+    ObservedSequence& observed = tally.sequences.emplace_back();
     for (std::size_t i = 0; i < sequence.loads.size(); ++i) {
       const Vote vote = vote_on(sequence, i);
       tally.votes += vote.votes;
@@ -83,7 +83,8 @@ Tally tally_of(std::span<const LoadSequence> sequences) {
 }
 
 // Of each load, whether a policy has it hit.
-std::vector<bool> foretell(const Policy& policy, std::size_t ways, const Observed& observed, Beginning beginning) {
+std::vector<bool> foretell(const Policy& policy, std::size_t ways, const ObservedSequence& observed,
+                           Beginning beginning) {
   const auto set = make_set(policy, ways, ways + 1, beginning);
   std::vector<std::uint32_t> sectors(ways + 1);  // that are there of each line
   std::vector<bool> hits;
@@ -97,7 +98,7 @@ std::vector<bool> foretell(const Policy& policy, std::size_t ways, const Observe
   return hits;
 }
 
-std::vector<bool> errors_of(const std::vector<bool>& hits, const Observed& observed) {
+std::vector<bool> errors_of(const std::vector<bool>& hits, const ObservedSequence& observed) {
   std::vector<bool> wrong;
   wrong.reserve(hits.size());
   for (std::size_t i = 0; i < hits.size(); ++i) {
@@ -108,15 +109,15 @@ std::vector<bool> errors_of(const std::vector<bool>& hits, const Observed& obser
 
 // A policy over all sequences: the loads that it mispredicts. What the set held at first is not known: of each sequence
 // the beginning that explains it better.
-struct Trial {
+struct PolicyTrial {
   Policy policy;
   std::vector<bool> wrong;
   std::size_t count = 0;
 };
 
-Trial try_policy(const Policy& policy, std::size_t ways, const std::vector<Observed>& sequences) {
-  Trial trial{.policy = policy};
-  for (const Observed& observed : sequences) {
+PolicyTrial try_policy(const Policy& policy, std::size_t ways, const std::vector<ObservedSequence>& sequences) {
+  PolicyTrial trial{.policy = policy};
+  for (const ObservedSequence& observed : sequences) {
     std::vector<bool> best;
     std::size_t fewest = ~std::size_t{0};
     for (const Beginning beginning : {Beginning::kEmpty, Beginning::kStale}) {
@@ -133,7 +134,7 @@ Trial try_policy(const Policy& policy, std::size_t ways, const std::vector<Obser
 }
 
 // Whether the loads on which only one of them is right speak for the first.
-bool is_clearly_better(const Trial& first, const Trial& second, const PolicyParameters& parameters) {
+bool is_clearly_better(const PolicyTrial& first, const PolicyTrial& second, const PolicyParameters& parameters) {
   std::size_t different = 0;
   std::size_t right = 0;
   for (std::size_t i = 0; i < first.wrong.size(); ++i) {
@@ -145,9 +146,9 @@ bool is_clearly_better(const Trial& first, const Trial& second, const PolicyPara
          static_cast<double>(right) >= parameters.right_of_different * static_cast<double>(different);
 }
 
-std::size_t counted_loads(const std::vector<Observed>& sequences) {
+std::size_t loads_counted_of(const std::vector<ObservedSequence>& sequences) {
   std::size_t count = 0;
-  for (const Observed& observed : sequences) {
+  for (const ObservedSequence& observed : sequences) {
     count += static_cast<std::size_t>(
         std::ranges::count_if(observed.served, [](ServedBy served) { return served != ServedBy::kUnknown; }));
   }
@@ -167,15 +168,15 @@ std::string problem_with(const Tally& tally, std::size_t copies, double noise, c
   return {};
 }
 
-PolicyFit best_fit(std::vector<Trial> trials, double loads, double misses, double noise,
+PolicyFit best_fit(std::vector<PolicyTrial> trials, double loads, double misses, double noise,
                    const PolicyParameters& parameters) {
-  std::ranges::stable_sort(trials, {}, &Trial::count);
-  const Trial& best = trials.front();
+  std::ranges::stable_sort(trials, {}, &PolicyTrial::count);
+  const PolicyTrial& best = trials.front();
   PolicyFit fit{.policy = best.policy, .mispredicted = static_cast<double>(best.count) / loads, .noise = noise};
   const double borne = std::min(parameters.max_mispredicted, parameters.max_of_misses * misses / loads);
   fit.fits = fit.mispredicted <= borne + parameters.noise_margin * noise;
   fit.alone = true;
-  for (const Trial& other : std::span(trials).subspan(1)) {
+  for (const PolicyTrial& other : std::span(trials).subspan(1)) {
     if (other.policy.kind == best.policy.kind) continue;
     if (!fit.next_best) {
       fit.next_best = other.policy;
@@ -203,9 +204,9 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
   Decision<PolicyFit> decision;
   decision.why_not = problem_with(tally, copies, noise, parameters);
   if (!decision.why_not.empty()) return decision;
-  std::vector<Trial> trials;
+  std::vector<PolicyTrial> trials;
   for (const Policy& policy : policies_of(ways)) trials.push_back(try_policy(policy, ways, tally.sequences));
-  const auto loads = static_cast<double>(counted_loads(tally.sequences));
+  const auto loads = static_cast<double>(loads_counted_of(tally.sequences));
   const double misses = static_cast<double>(tally.misses) / static_cast<double>(copies);
   decision.value = best_fit(std::move(trials), loads, misses, noise, parameters);
   const PolicyFit& fit = *decision.value;

@@ -70,12 +70,12 @@ std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArra
 }
 
 // What there is to read of an array.
-struct Found {
+struct FoundReading {
   std::optional<Reading> reading;  // nothing where it would take too long, or would tell nothing
   bool by_chance = false;          // what a pass leaves resident is left to chance
 };
 
-Found find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
   Reading reading{.array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed)};
   const std::uint64_t elements = reading.array.element_count();
   Region& region = reading.region;
@@ -110,7 +110,7 @@ std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, c
   std::vector<Reading> readings;
   bool by_chance = false;
   for (const double of_array : bytes) {
-    const Found found = find_reading(lab, cache, of_array, stride_bytes);
+    const FoundReading found = find_reading(lab, cache, of_array, stride_bytes);
     by_chance = found.by_chance;
     if (!found.reading) break;
     readings.push_back(*found.reading);

@@ -14,7 +14,7 @@ std::optional<bool> found(double part, double nearly_all) {
   return std::nullopt;
 }
 
-int percent(double part) { return static_cast<int>(std::lround(100 * part)); }
+int whole_percent(double part) { return static_cast<int>(std::lround(100 * part)); }
 
 double gigabytes(double bytes) { return bytes / 1e9; }
 
@@ -54,16 +54,16 @@ double part_quicker(std::span<const std::uint32_t> latencies, std::span<const st
 Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
   Decision<StoreTreatment> decision{
       .basis = fmt::format("{}% of unstored lines hit, {}% of stored ones, {}% of those stored again",
-                           percent(hits.unstored), percent(hits.stored), percent(hits.stored_again))};
+                           whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
   if (found(hits.unstored, parameters.nearly_all) != false) {
     decision.why_not =
-        fmt::format("{}% of the lines that were never stored are found there too", percent(hits.unstored));
+        fmt::format("{}% of the lines that were never stored are found there too", whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> allocates = found(hits.stored, parameters.nearly_all);
   if (!allocates) {
-    decision.why_not =
-        fmt::format("{}% of the lines that were stored are found there: neither all nor none", percent(hits.stored));
+    decision.why_not = fmt::format("{}% of the lines that were stored are found there: neither all nor none",
+                                   whole_percent(hits.stored));
     return decision;
   }
   decision.value =
@@ -74,20 +74,22 @@ Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDe
 Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDecisionParameters& parameters) {
   Decision<WritePolicy> decision{.basis = fmt::format("{}% of the lines in it, {}% of unstored ones in L2, {}% of "
                                                       "stored ones",
-                                                      percent(hits.in_l1), percent(hits.unstored),
-                                                      percent(hits.stored_in_l2))};
+                                                      whole_percent(hits.in_l1), whole_percent(hits.unstored),
+                                                      whole_percent(hits.stored_in_l2))};
   if (found(hits.in_l1, parameters.nearly_all) != true) {
-    decision.why_not = fmt::format("{}% of the lines are left in L1 when they are gone from L2", percent(hits.in_l1));
+    decision.why_not =
+        fmt::format("{}% of the lines are left in L1 when they are gone from L2", whole_percent(hits.in_l1));
     return decision;
   }
   if (found(hits.unstored, parameters.nearly_all) != false) {
-    decision.why_not = fmt::format("{}% of the lines that were not stored are found in L2 too", percent(hits.unstored));
+    decision.why_not =
+        fmt::format("{}% of the lines that were not stored are found in L2 too", whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> reached = found(hits.stored_in_l2, parameters.nearly_all);
   if (!reached) {
     decision.why_not = fmt::format("{}% of the lines that were stored are found in L2: neither all nor none",
-                                   percent(hits.stored_in_l2));
+                                   whole_percent(hits.stored_in_l2));
     return decision;
   }
   decision.value = *reached ? WritePolicy::kWriteThrough : WritePolicy::kWriteBack;

@@ -18,14 +18,14 @@ constexpr const char* kBandwidth = "bytes_per_second";
 
 constexpr const char* kColdColumn = "cold_footprint_bytes";
 
-struct Line {
+struct RateLine {
   bool is_cold = false;  // each pass over what no cache holds
   double sms = 0;        // that stream
-  friend auto operator<=>(const Line&, const Line&) = default;
+  friend auto operator<=>(const RateLine&, const RateLine&) = default;
 };
 
 // Rates by footprint.
-using Rates = std::map<Line, std::map<double, double>>;
+using Rates = std::map<RateLine, std::map<double, double>>;
 
 // A sweep of streams: footprint, how many SMs, rate.
 void add_sweep(const SampleTable& table, Rates& rates) {
@@ -48,7 +48,7 @@ void add_sweep(const SampleTable& table, Rates& rates) {
   }
 }
 
-std::string name_of_line(const Line& line, double all, const std::string& unit) {
+std::string name_of_line(const RateLine& line, double all, const std::string& unit) {
   const char* cold = line.is_cold ? ", cold" : "";
   if (line.sms == 1) return fmt::format("one {}{}", unit, cold);
   return fmt::format("{}{} {}s{}", line.sms == all ? "all " : "", significant(line.sms, 6), unit, cold);

@@ -51,7 +51,7 @@ ExecutionUnit unit_of(const std::string& text) {
   return unit;
 }
 
-std::vector<ExecutionUnit> units_of(const Topology& topology) {
+std::vector<ExecutionUnit> execution_units_of(const Topology& topology) {
   std::vector<ExecutionUnit> units;
   const Attribute* pipes = find(topology.compute, AttributeId::kPipes);
   const auto* texts = pipes == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&pipes->value);
@@ -228,7 +228,7 @@ class CurveBuilder {
 // One operation of each unit; of a report without units one of each class.
 std::vector<std::string> shown_operations(const Topology& topology) {
   std::vector<std::string> names;
-  for (const ExecutionUnit& unit : units_of(topology)) names.push_back(unit.operations.front());
+  for (const ExecutionUnit& unit : execution_units_of(topology)) names.push_back(unit.operations.front());
   if (!names.empty()) return names;
   std::set<OperationClass> seen;
   for (const Instruction& instruction : topology.instructions) {
@@ -266,7 +266,7 @@ Markup peaks_svg(const Topology& topology) {
 }
 
 Markup pipes_svg(const Topology& topology) {
-  const std::vector<ExecutionUnit> units = units_of(topology);
+  const std::vector<ExecutionUnit> units = execution_units_of(topology);
   const Attribute* pipes = find(topology.compute, AttributeId::kPipes);
   const std::vector<std::string> operations =
       pipes == nullptr ? std::vector<std::string>{} : texts_of_detail(*pipes, "operations");

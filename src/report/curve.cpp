@@ -25,13 +25,13 @@ using report::Curve;
 using report::kCycles;
 
 constexpr const char* kFootprint = report::kFootprintColumn;
-constexpr const char* kLine = report::kLineColumn;
+constexpr const char* kCurveLine = report::kLineColumn;
 constexpr const char* kLatency = "latency_cycles";
 
 // Means of the loads at each footprint, by footprint.
 using Means = std::map<double, double>;
 
-struct Line {
+struct CurveLine {
   std::string name;
   Means means;
 };
@@ -89,8 +89,8 @@ const ElementInfo* data_cache(const MemoryElement& element) {
 }
 
 // What a TLB's misses add, on top of the latency of device memory, where no cache's sweep goes any more.
-Line translation_line(const Topology& topology, double beyond) {
-  Line line{"device memory, with what TLB misses add", {}};
+CurveLine translation_line(const Topology& topology, double beyond) {
+  CurveLine line{"device memory, with what TLB misses add", {}};
   const std::optional<double> memory = report::number_of(topology, ElementId::kDevice, AttributeId::kLatency);
   if (!memory) return line;
   for (const MemoryElement& element : topology.memory) {
@@ -115,8 +115,8 @@ Line translation_line(const Topology& topology, double beyond) {
 
 // A line for each way that loads take. Where the sweep through L1 ends, that of loads that pass it by goes on: nothing
 // hits in L1 there.
-std::vector<Line> lines_of(const Topology& topology) {
-  std::map<Space, Line> by_space;
+std::vector<CurveLine> lines_of(const Topology& topology) {
+  std::map<Space, CurveLine> by_space;
   std::vector<Space> order;
   for (const MemoryElement& element : topology.memory) {
     const ElementInfo* info = data_cache(element);
@@ -138,14 +138,14 @@ std::vector<Line> lines_of(const Topology& topology) {
     through->second.means.insert(past->second.means.upper_bound(last), past->second.means.end());
     std::erase(order, Space::kGlobalBypassL1);
   }
-  std::vector<Line> lines;
+  std::vector<CurveLine> lines;
   double last = 0;
   for (const Space space : order) {
     lines.push_back(by_space.at(space));
     last = std::max(last, lines.back().means.rbegin()->first);
   }
   if (lines.empty()) return lines;
-  if (Line misses = translation_line(topology, last); !misses.means.empty()) lines.push_back(std::move(misses));
+  if (CurveLine misses = translation_line(topology, last); !misses.means.empty()) lines.push_back(std::move(misses));
   return lines;
 }
 
@@ -193,7 +193,7 @@ void add_latency(const MemoryElement& element, std::vector<ChartMark>& marks) {
   if (far) add(", far", *far);
 }
 
-std::vector<ChartMark> marks_of(const Topology& topology) {
+std::vector<ChartMark> marks_of_curve(const Topology& topology) {
   std::vector<ChartMark> marks;
   Marked marked(topology);
   for (const MemoryElement& element : topology.memory) {
@@ -219,10 +219,10 @@ bool is_within(const std::vector<double>& values, double value, double room) {
   return value >= least / room && value <= greatest * room;
 }
 
-SampleTable table_of(const std::vector<Line>& lines) {
+SampleTable table_of(const std::vector<CurveLine>& lines) {
   SampleTable table{.name = "curve", .plot = Plot::kLine};
   table.columns = {{kFootprint, ColumnRole::kAxis, "footprint", "B"},
-                   {kLine, ColumnRole::kSeries, "line", ""},
+                   {kCurveLine, ColumnRole::kSeries, "line", ""},
                    {kLatency, ColumnRole::kValue, "latency", kCycles}};
   table.data.resize(table.columns.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -239,7 +239,7 @@ SampleTable table_of(const std::vector<Line>& lines) {
 }  // namespace
 
 std::optional<Curve> report::latency_curve(const Topology& topology) {
-  const std::vector<Line> lines = lines_of(topology);
+  const std::vector<CurveLine> lines = lines_of(topology);
   if (lines.empty()) return std::nullopt;
   Curve curve;
   const SampleTable& table = curve.holder.samples.emplace_back(table_of(lines));
@@ -255,9 +255,9 @@ std::optional<Curve> report::latency_curve(const Topology& topology) {
   chart.x = axis(kFootprint, "B", kManyTimes);
   chart.y = axis(kLatency, kCycles, kManyTimes);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    chart.series.push_back({lines[i].name, kLatency, {{kLine, static_cast<double>(i)}}});
+    chart.series.push_back({lines[i].name, kLatency, {{kCurveLine, static_cast<double>(i)}}});
   }
-  for (ChartMark& mark : marks_of(topology)) {
+  for (ChartMark& mark : marks_of_curve(topology)) {
     constexpr double kRoom = 1.2;
     if (is_within(table.data[mark.across ? 2 : 0], mark.value, mark.across ? kRoom : 1)) {
       chart.marks.push_back(std::move(mark));

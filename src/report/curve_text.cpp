@@ -21,7 +21,7 @@ using report::ChartMark;
 using report::Curve;
 using Points = std::vector<std::pair<double, double>>;
 
-constexpr std::size_t kMargin = 7;  // labels of the axis up, and the axis
+constexpr std::size_t kAxisMargin = 7;  // labels of the axis up, and the axis
 constexpr int kRows = 16;
 constexpr int kLeastRows = 6;
 
@@ -31,7 +31,7 @@ struct Glyph {
   unsigned dots = 0;
 };
 
-struct Range {
+struct LogRange {
   double least = INFINITY;
   double greatest = -INFINITY;
   void add(double value) {
@@ -75,7 +75,7 @@ class CharacterPlot {
     glyphs_.assign(static_cast<std::size_t>(rows), std::vector<Glyph>(static_cast<std::size_t>(columns)));
   }
 
-  void draw(const Points& points, char letter, const Range& x, const Range& y) {
+  void draw(const Points& points, char letter, const LogRange& x, const LogRange& y) {
     int before = -1;
     int last_column = 0;
     for (int at = 0; at < columns_ * across_; ++at) {
@@ -140,7 +140,7 @@ class CharacterPlot {
 };
 
 // A label at each column where it has room, every so many columns.
-std::string ticks(const Range& x, int columns) {
+std::string ticks(const LogRange& x, int columns) {
   constexpr int kEvery = 10;
   std::string text;
   for (int column = 0; column < columns; column += kEvery) {
@@ -182,11 +182,11 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   const Chart& chart = curve.chart;
   const Labels labels = labels_of(chart);
   const SampleTable& table = curve.holder.samples.front();
-  Range x;
-  Range y;
+  LogRange x;
+  LogRange y;
   for (const double footprint : table.data[0]) x.add(footprint);
   for (const double value : table.data[2]) y.add(value);
-  const int columns = std::max(style.width - static_cast<int>(kMargin) - 1, 10);
+  const int columns = std::max(style.width - static_cast<int>(kAxisMargin) - 1, 10);
   constexpr int kAround = 10;  // lines of title, axis and legends
   const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
   CharacterPlot plot(columns, rows, style.unicode);

@@ -15,12 +15,12 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double kWidth = 640;
+constexpr double kPlotWidth = 640;
 constexpr double kLeft = 88;
 constexpr double kPlotHeight = 240;
 constexpr double kBottom = 46;  // below it: ticks and the axis' name
 constexpr double kTitleHeight = 34;
-constexpr double kLine = 15;  // of text
+constexpr double kPlotLine = 15;  // of text
 constexpr double kCharacter = 7;
 
 // What is written stands around the samples: the key and the names of the marks along x above, those across on the
@@ -65,13 +65,13 @@ Frame frame_of(const Chart& chart) {
   if (chart.series.size() > 1) {
     constexpr double kKeySign = 34;
     const double column = kKeySign + kCharacter * static_cast<double>(longest_label(chart));
-    frame.key_columns = static_cast<std::size_t>(std::max((kWidth - kLeft) / column, 1.0));
+    frame.key_columns = static_cast<std::size_t>(std::max((kPlotWidth - kLeft) / column, 1.0));
     key_rows = (chart.series.size() + frame.key_columns - 1) / frame.key_columns;
   }
   frame.key_top = kTitleHeight;
-  frame.top = kTitleHeight + kLine * static_cast<double>(key_rows + frame.along.size());
+  frame.top = kTitleHeight + kPlotLine * static_cast<double>(key_rows + frame.along.size());
   frame.bottom = frame.top + kPlotHeight;
-  frame.right = kWidth - margin;
+  frame.right = kPlotWidth - margin;
   frame.height = frame.bottom + kBottom;
   return frame;
 }
@@ -131,7 +131,7 @@ class Scale {
   double to_;
 };
 
-struct Range {
+struct PlotRange {
   double least = INFINITY;
   double greatest = -INFINITY;
   void add(double value, bool positive_only) {
@@ -192,16 +192,16 @@ Markup axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale&
 // The names of marks across, each at its line or as near as the one below lets it.
 Markup names_across(const Frame& frame, const Scale& y) {
   Markup text;
-  double free_above = frame.bottom + kLine / 2;  // the lowest edge that the next name may have
+  double free_above = frame.bottom + kPlotLine / 2;  // the lowest edge that the next name may have
   for (const ChartMark* mark : frame.across) {
     if (!y.holds(mark->value)) continue;
     const std::vector<std::string> lines = name_lines(*mark);
-    const double height = kLine * static_cast<double>(lines.size());
+    const double height = kPlotLine * static_cast<double>(lines.size());
     double line_top = std::min(y(mark->value) + height / 2, free_above) - height;
     free_above = line_top;
     for (const std::string& line : lines) {
-      text += text_at(frame.right + 6, line_top + kLine - 4, "start", "small", line);
-      line_top += kLine;
+      text += text_at(frame.right + 6, line_top + kPlotLine - 4, "start", "small", line);
+      line_top += kPlotLine;
     }
   }
   return text;
@@ -214,9 +214,9 @@ Markup names_along(const Frame& frame, const Scale& x) {
   for (const ChartMark* mark : frame.along) {
     if (!x.holds(mark->value)) continue;
     const double half = kCharacter * static_cast<double>(mark->label.size()) / 2;
-    text += text_at(std::clamp(x(mark->value), kLeft + half, std::max(kLeft + half, kWidth - 4 - half)), at, "middle",
-                    "small", mark->label);
-    at -= kLine;
+    text += text_at(std::clamp(x(mark->value), kLeft + half, std::max(kLeft + half, kPlotWidth - 4 - half)), at,
+                    "middle", "small", mark->label);
+    at -= kPlotLine;
   }
   return text;
 }
@@ -261,8 +261,8 @@ bool goes_one_way(const std::map<double, std::size_t>& place) {
 }
 
 // What the colours of a map range over: parts of something from none to all of it, so that noise is of one colour.
-Range strengths_of(const Chart& chart, const std::vector<double>& weights) {
-  Range range;
+PlotRange strengths_of(const Chart& chart, const std::vector<double>& weights) {
+  PlotRange range;
   for (const double weight : weights) range.add(weight, false);
   if (chart.weight.unit.empty() && !range.empty()) {
     range.add(0, false);
@@ -290,7 +290,7 @@ Markup map_axes(const Chart& chart, const Frame& frame, const Attribute& attribu
     const std::string name = axis_label(axis) + (is_ordered ? "" : ", likes together");
     labels += down ? name_down(frame, name) : name_along(frame, name);
   }
-  const Range range = strengths_of(chart, weights);
+  const PlotRange range = strengths_of(chart, weights);
   if (!range.empty()) {
     labels +=
         text_at(frame.right, 20, "end", "small faint",
@@ -309,7 +309,7 @@ Markup cells(const Chart& chart, const Frame& frame, const Attribute& attribute,
   // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
   std::map<double, double> total;
   for (std::size_t r = 0; r < xs.size(); ++r) total[xs[r]] += weights[r];
-  const Range range = strengths_of(chart, weights);
+  const PlotRange range = strengths_of(chart, weights);
   const std::map<double, std::size_t> across = places(xs);
   const std::map<double, std::size_t> down = places(ys);
 
@@ -364,12 +364,12 @@ Markup bars(const Chart& chart, const Frame& frame, const Attribute& attribute, 
 }
 
 Markup key(const Chart& chart, const Frame& frame) {
-  const double column = (kWidth - kLeft) / static_cast<double>(frame.key_columns);
+  const double column = (kPlotWidth - kLeft) / static_cast<double>(frame.key_columns);
   Markup text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
     const std::size_t row = s / frame.key_columns;
-    const double at = frame.key_top + kLine * static_cast<double>(row + 1) - 4;
+    const double at = frame.key_top + kPlotLine * static_cast<double>(row + 1) - 4;
     text += markup("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
                    px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);
@@ -411,8 +411,8 @@ Markup lines(const Chart& chart, const Attribute& attribute, const Scale& x, con
 }
 
 // What the axis along y holds.
-Range y_range(const Chart& chart, const Attribute& attribute) {
-  Range range;
+PlotRange y_range(const Chart& chart, const Attribute& attribute) {
+  PlotRange range;
   const auto add = [&](const std::string& name) {
     for (const double value : drawn_column(attribute, chart, name)) range.add(value, chart.y.logarithmic);
   };
@@ -447,13 +447,13 @@ Markup samples_svg(const Chart& chart, const Frame& frame, const Attribute& attr
 }
 
 Markup plot_body(const Chart& chart, const Attribute& attribute) {
-  Range xs;
+  PlotRange xs;
   for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
-  const Range ys = y_range(chart, attribute);
+  const PlotRange ys = y_range(chart, attribute);
   const Frame frame = frame_of(chart);
   Markup text = text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
-    return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
+    return text + text_at(kPlotWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
   }
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
   const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
@@ -472,11 +472,11 @@ Markup plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string
     body += height == 0 ? own : markup("<g transform=\"translate(0 {})\">\n{}</g>\n", px(height), own);
     height += frame_of(*plot.chart).height;
   }
-  double y = height + kLine - 5;
+  double y = height + kPlotLine - 5;
   for (const std::string& note : notes)
-    body += text_at(kLine, std::exchange(y, y + kLine), "start", "small warning", note);
-  return svg_opening(plots.empty() ? "" : plots.front().chart->title, kWidth,
-                     height + kLine * static_cast<double>(notes.size())) +
+    body += text_at(kPlotLine, std::exchange(y, y + kPlotLine), "start", "small warning", note);
+  return svg_opening(plots.empty() ? "" : plots.front().chart->title, kPlotWidth,
+                     height + kPlotLine * static_cast<double>(notes.size())) +
          body + "</svg>\n";
 }
 

@@ -29,11 +29,11 @@ using ::testing::StartsWith;
 
 CommandResult node_command(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
 
-const std::string kQuick = "--only shared --attribute latency --quiet ";
+const std::string kQuickNode = "--only shared --attribute latency --quiet ";
 
 TEST(CliNode, MeasuresEveryGpuAndTheLinksBetweenThem) {
   const TemporaryFolder folder;
-  const CommandResult run = node_command("node --node sim:h200x2 " + kQuick + "--json " + folder.file("n.json") +
+  const CommandResult run = node_command("node --node sim:h200x2 " + kQuickNode + "--json " + folder.file("n.json") +
                                          " --html " + folder.file("n.html") + " --svg " + folder.file("n.svg"));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(StartsWith("2 x NVIDIA H200 (SIMULATED)"),
@@ -64,10 +64,10 @@ TEST(CliNode, ShowGivesWhatTheMeasurementGave) {
 TEST(CliNode, ARecordingOfANodeIsANode) {
   const TemporaryFolder folder;
   const std::string kept = folder.file("kept");
-  const std::string simulated = node_command("node --node sim:h200x2 " + kQuick + "--record " + kept).out;
+  const std::string simulated = node_command("node --node sim:h200x2 " + kQuickNode + "--record " + kept).out;
   EXPECT_TRUE(std::filesystem::exists(kept + "/links.json"));
   EXPECT_TRUE(std::filesystem::exists(kept + "/gpu1.gputopo"));
-  const CommandResult replayed = node_command("node " + kQuick + "--node replay:" + kept);
+  const CommandResult replayed = node_command("node " + kQuickNode + "--node replay:" + kept);
   EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
   const auto values_of = [](const std::string& text) { return text.substr(0, text.find(" s for the GPUs") - 4); };
   EXPECT_EQ(values_of(replayed.out), values_of(simulated));
@@ -77,7 +77,8 @@ TEST(CliNode, ARecordingOfANodeIsANode) {
 TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
   const TemporaryFolder folder;
   const test::FakeCuda fake("second_is_busy");
-  const CommandResult run = node_command("node --node cuda --budget 600 " + kQuick + "--json " + folder.file("n.json"));
+  const CommandResult run =
+      node_command("node --node cuda --budget 600 " + kQuickNode + "--json " + folder.file("n.json"));
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("a part of the node could not be measured"));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
@@ -99,7 +100,7 @@ TEST(CliNode, AWrongGuessOfItsGpusCostsNothing) {
     const test::FakeCuda fake(gpus);
     const CommandResult run = test::run_command("env GPUTOPO_LIBNVML=" GPUTOPO_FAKE_NVML_LIBRARY " " GPUTOPO_BINARY
                                                 " node --node cuda --gpus-only " +
-                                                kQuick + "--json " + folder.file("n.json"));
+                                                kQuickNode + "--json " + folder.file("n.json"));
     EXPECT_EQ(run.exit_code, 0) << run.err;
     const NodeReport report = read_node_json(read_file(folder.file("n.json")));
     ASSERT_THAT(report.gpus, SizeIs(gpus == std::string("gpus=1") ? 1 : 2));
@@ -113,8 +114,8 @@ TEST(CliNode, OpensLinksWhileItMeasuresOtherGpus) {
   const auto report_of = [&](const char* behaviour, int exit_code) {
     const test::FakeCuda fake(behaviour);
     // Time for a machine that sanitizers and other tests make slow.
-    const CommandResult run = test::run_command(GPUTOPO_BINARY " node --one-by-one --node cuda --budget 600 " + kQuick +
-                                                "--json " + folder.file("n.json"));
+    const CommandResult run = test::run_command(GPUTOPO_BINARY " node --one-by-one --node cuda --budget 600 " +
+                                                kQuickNode + "--json " + folder.file("n.json"));
     EXPECT_EQ(run.exit_code, exit_code) << run.err;
     return read_node_json(read_file(folder.file("n.json")));
   };
@@ -145,7 +146,7 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
 TEST(CliNode, NeedsNoFolder) {
   const TemporaryFolder folder;
   const CommandResult run = test::run_command("env TMPDIR=" + folder.file("none") +
-                                              " " GPUTOPO_BINARY " node --node sim:h200x2 --gpus-only " + kQuick);
+                                              " " GPUTOPO_BINARY " node --node sim:h200x2 --gpus-only " + kQuickNode);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(folder.entries(), ::testing::IsEmpty());
 }

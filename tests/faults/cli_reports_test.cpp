@@ -18,7 +18,7 @@ using ::testing::Not;
 const std::string kH200 = GPUTOPO_SOURCE_DIR "/tests/reports/h200.json";
 const std::string kAmd = GPUTOPO_SOURCE_DIR "/tests/reports/mi300x.json";
 
-CommandResult gputopo_with(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
+CommandResult run_gputopo(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
 
 TEST(CliShow, GivesEveryFormatAsTheDiscoveryDid) {
   const TemporaryFolder folder;
@@ -28,11 +28,10 @@ TEST(CliShow, GivesEveryFormatAsTheDiscoveryDid) {
     formats += std::string(" --") + format + " " + folder.file(std::string("a.") + format);
     again += std::string(" --") + format + " " + folder.file(std::string("b.") + format);
   }
-  const CommandResult measured = gputopo_with(
+  const CommandResult measured = run_gputopo(
       "--device sim:gt200 --only texture --attribute size,latency --quiet --json " + folder.file("a.json") + formats);
   ASSERT_EQ(measured.exit_code, 0) << measured.err;
-  const CommandResult shown =
-      gputopo_with("show " + folder.file("a.json") + again + " --json " + folder.file("b.json"));
+  const CommandResult shown = run_gputopo("show " + folder.file("a.json") + again + " --json " + folder.file("b.json"));
   EXPECT_EQ(shown.out, measured.out);
   for (const char* ending : {"html", "markdown", "svg", "csv", "json"}) {
     EXPECT_EQ(read_file(folder.file(std::string("a.") + ending)), read_file(folder.file(std::string("b.") + ending)))
@@ -41,7 +40,7 @@ TEST(CliShow, GivesEveryFormatAsTheDiscoveryDid) {
 }
 
 TEST(CliShow, ReadsWhatIsPipedIn) {
-  const std::string expected = gputopo_with("show " + kH200).out;
+  const std::string expected = run_gputopo("show " + kH200).out;
   ASSERT_THAT(expected, HasSubstr("NVIDIA H200"));
   EXPECT_EQ(test::run_command("cat " + kH200 + " | " GPUTOPO_BINARY " show -").out, expected);
   EXPECT_EQ(test::run_command("bash -c '" GPUTOPO_BINARY " show <(cat " + kH200 + ")'").out, expected);
@@ -50,16 +49,16 @@ TEST(CliShow, ReadsWhatIsPipedIn) {
 TEST(CliShow, RefusesWhatNeverEnds) {
   const TemporaryFolder folder;
   const std::string fifo = folder.file("fifo");
-  EXPECT_THAT(gputopo_with("show /dev/zero").err, HasSubstr("cannot read '/dev/zero': it is no regular file"));
-  EXPECT_THAT(gputopo_with("show - </dev/zero").err, HasSubstr("larger than 256 MiB"));
+  EXPECT_THAT(run_gputopo("show /dev/zero").err, HasSubstr("cannot read '/dev/zero': it is no regular file"));
+  EXPECT_THAT(run_gputopo("show - </dev/zero").err, HasSubstr("larger than 256 MiB"));
   EXPECT_THAT(test::run_command("mkfifo " + fifo + " && " GPUTOPO_BINARY " replay " + fifo).err,
               HasSubstr("no regular file"));
 }
 
 TEST(CliShow, PrintsOneFormatInsteadOfTheTable) {
-  EXPECT_THAT(gputopo_with("show " + kH200 + " --csv -").out, testing::StartsWith("element,attribute"));
-  EXPECT_THAT(gputopo_with("show " + kH200 + " --tree").out, HasSubstr("132 x SM"));
-  const CommandResult both = gputopo_with("show " + kH200 + " --csv - --svg -");
+  EXPECT_THAT(run_gputopo("show " + kH200 + " --csv -").out, testing::StartsWith("element,attribute"));
+  EXPECT_THAT(run_gputopo("show " + kH200 + " --tree").out, HasSubstr("132 x SM"));
+  const CommandResult both = run_gputopo("show " + kH200 + " --csv - --svg -");
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_THAT(both.err, HasSubstr("only one report"));
 }
@@ -105,32 +104,32 @@ TEST(CliShow, ColoursATerminalUnlessToldNotTo) {
 TEST(CliShow, AReportOfAnotherVersionSaysWhichItWasMadeWith) {
   const TemporaryFolder folder;
   const std::string old = GPUTOPO_SOURCE_DIR "/tests/reports/version_1.json";
-  ASSERT_EQ(gputopo_with("show " + old + " --json " + folder.file("once.json")).exit_code, 0);
-  ASSERT_EQ(gputopo_with("show " + folder.file("once.json") + " --json " + folder.file("twice.json")).exit_code, 0);
+  ASSERT_EQ(run_gputopo("show " + old + " --json " + folder.file("once.json")).exit_code, 0);
+  ASSERT_EQ(run_gputopo("show " + folder.file("once.json") + " --json " + folder.file("twice.json")).exit_code, 0);
   EXPECT_THAT(read_file(folder.file("once.json")), HasSubstr("\"upgraded_from\": 1"));
   EXPECT_EQ(read_file(folder.file("once.json")), read_file(folder.file("twice.json")));
   for (const std::string& path : {old, folder.file("twice.json")}) {
-    EXPECT_THAT(gputopo_with("show " + path + " --csv -").out, HasSubstr("report,schema_version,1,"));
-    EXPECT_THAT(gputopo_with("diff " + path + " " + kAmd).out, HasSubstr("has schema version 1"));
+    EXPECT_THAT(run_gputopo("show " + path + " --csv -").out, HasSubstr("report,schema_version,1,"));
+    EXPECT_THAT(run_gputopo("diff " + path + " " + kAmd).out, HasSubstr("has schema version 1"));
   }
   // The same report: the values are, and so are the notes.
-  EXPECT_EQ(gputopo_with("diff " + old + " " + folder.file("twice.json")).exit_code, 0);
+  EXPECT_EQ(run_gputopo("diff " + old + " " + folder.file("twice.json")).exit_code, 0);
 }
 
 TEST(CliDiff, SaysWhetherReportsAreAlike) {
-  const CommandResult same = gputopo_with("diff " + kH200 + " " + kH200);
+  const CommandResult same = run_gputopo("diff " + kH200 + " " + kH200);
   EXPECT_EQ(same.exit_code, 0) << same.out;
   EXPECT_THAT(same.out, HasSubstr("alike"));
-  const CommandResult other = gputopo_with("diff " + kH200 + " " + kAmd);
+  const CommandResult other = run_gputopo("diff " + kH200 + " " + kAmd);
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_THAT(other.out, HasSubstr("SIMULATED"));
-  EXPECT_THAT(gputopo_with("diff " + kH200 + " " + kAmd + " --json").out, HasSubstr("\"alike\": false"));
-  EXPECT_EQ(gputopo_with("diff " + kH200).exit_code, 2);
-  EXPECT_EQ(gputopo_with("diff " + kH200 + " " + kH200 + " " + kH200).exit_code, 0);
+  EXPECT_THAT(run_gputopo("diff " + kH200 + " " + kAmd + " --json").out, HasSubstr("\"alike\": false"));
+  EXPECT_EQ(run_gputopo("diff " + kH200).exit_code, 2);
+  EXPECT_EQ(run_gputopo("diff " + kH200 + " " + kH200 + " " + kH200).exit_code, 0);
 }
 
 TEST(CliCheck, IsAGate) {
-  const CommandResult good = gputopo_with("check " + kH200 + " --baseline " + kH200);
+  const CommandResult good = run_gputopo("check " + kH200 + " --baseline " + kH200);
   EXPECT_EQ(good.exit_code, 0) << good.out;
   EXPECT_THAT(good.out, testing::StartsWith("ok: NVIDIA H200"));
   const TemporaryFolder folder;
@@ -139,31 +138,31 @@ TEST(CliCheck, IsAGate) {
   latency.value = *latency.number() * 2;
   latency.low = latency.high = latency.number();
   write_file(folder.file("worse.json"), to_json(worse));
-  const CommandResult bad = gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200);
+  const CommandResult bad = run_gputopo("check " + folder.file("worse.json") + " --baseline " + kH200);
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_THAT(bad.out, HasSubstr("violation: l1 latency"));
-  EXPECT_THAT(gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200 + " --format json").out,
+  EXPECT_THAT(run_gputopo("check " + folder.file("worse.json") + " --baseline " + kH200 + " --format json").out,
               HasSubstr("\"ok\": false"));
-  EXPECT_EQ(gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200 + " --tolerance LATENCY=150%")
+  EXPECT_EQ(run_gputopo("check " + folder.file("worse.json") + " --baseline " + kH200 + " --tolerance LATENCY=150%")
                 .exit_code,
             0);
-  EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
-  EXPECT_EQ(gputopo_with("check " + kH200).exit_code, 2);
-  EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
+  EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
+  EXPECT_EQ(run_gputopo("check " + kH200).exit_code, 2);
+  EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
 }
 
 TEST(CliCheck, QuickMeasuresTheGpuItself) {
   const TemporaryFolder folder;
   const std::string base = folder.file("base.json");
   const std::string measured = folder.file("measured.json");
-  ASSERT_EQ(
-      gputopo_with("--device sim:h200 --quiet --only l1,shared --attribute latency,size --json " + base).exit_code, 0);
+  ASSERT_EQ(run_gputopo("--device sim:h200 --quiet --only l1,shared --attribute latency,size --json " + base).exit_code,
+            0);
   Topology with_pipes = read_json(read_file(base));
   get_or_add(with_pipes.compute, "pipes").value = std::vector<std::string>{"alu: xor.b32"};
   get_or_add(with_pipes.compute, "pipes").source = Source::kMeasured;
   write_file(base, to_json(with_pipes));
   const std::string quick = "check --quick --device sim:h200 --baseline ";
-  const CommandResult good = gputopo_with(quick + base + " --json " + measured);
+  const CommandResult good = run_gputopo(quick + base + " --json " + measured);
   EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
   EXPECT_THAT(good.out, testing::StartsWith("note: "));
   EXPECT_THAT(good.out, HasSubstr("quick: 2 values were measured, the others of the baseline were not\n"));
@@ -177,35 +176,35 @@ TEST(CliCheck, QuickMeasuresTheGpuItself) {
   latency.value = *latency.number() / 2;
   latency.low = latency.high = latency.number();
   write_file(base, to_json(better));
-  const CommandResult bad = gputopo_with(quick + base);
+  const CommandResult bad = run_gputopo(quick + base);
   EXPECT_EQ(bad.exit_code, 1) << bad.err;
   EXPECT_THAT(bad.out, HasSubstr("violation: l1 latency"));
 }
 
 TEST(CliCheck, QuickAndAReportExcludeEachOther) {
-  EXPECT_THAT(gputopo_with("check --baseline " + kH200).err, HasSubstr("check needs a REPORT, or --quick"));
-  EXPECT_EQ(gputopo_with("check --quick " + kH200 + " --baseline " + kH200).exit_code, 2);
-  EXPECT_THAT(gputopo_with("check --quick").err, HasSubstr("needs --baseline FILE"));
-  EXPECT_THAT(gputopo_with("check " + kH200).err, HasSubstr("needs --baseline FILE"));
-  EXPECT_THAT(gputopo_with("check --quick --device sim:h200 " + kH200).out, HasSubstr("values compared"))
+  EXPECT_THAT(run_gputopo("check --baseline " + kH200).err, HasSubstr("check needs a REPORT, or --quick"));
+  EXPECT_EQ(run_gputopo("check --quick " + kH200 + " --baseline " + kH200).exit_code, 2);
+  EXPECT_THAT(run_gputopo("check --quick").err, HasSubstr("needs --baseline FILE"));
+  EXPECT_THAT(run_gputopo("check " + kH200).err, HasSubstr("needs --baseline FILE"));
+  EXPECT_THAT(run_gputopo("check --quick --device sim:h200 " + kH200).out, HasSubstr("values compared"))
       << "what is measured has no report but the baseline";
-  EXPECT_EQ(gputopo_with("check " + kH200 + " --device sim:h200 --baseline " + kH200).exit_code, 2);
-  EXPECT_THAT(gputopo_with("check --quick --json - --baseline " + kH200).err, HasSubstr("give --json a file"));
+  EXPECT_EQ(run_gputopo("check " + kH200 + " --device sim:h200 --baseline " + kH200).exit_code, 2);
+  EXPECT_THAT(run_gputopo("check --quick --json - --baseline " + kH200).err, HasSubstr("give --json a file"));
 }
 
 TEST(CliCheck, AReportThatCannotBeReadIsNotOkInAnyFormat) {
-  const CommandResult result = gputopo_with("check /no/such/report --baseline " + kH200 + " --format prometheus");
+  const CommandResult result = run_gputopo("check /no/such/report --baseline " + kH200 + " --format prometheus");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, HasSubstr("\ngputopo_check_ok 0\n"));
   EXPECT_THAT(result.err, HasSubstr("/no/such/report"));
-  EXPECT_THAT(gputopo_with("check /no/such/report --baseline " + kH200).out, IsEmpty());
+  EXPECT_THAT(run_gputopo("check /no/such/report --baseline " + kH200).out, IsEmpty());
 }
 
 TEST(CliCheck, AWrongOptionNamesTheHelpOfTheCommand) {
-  const CommandResult result = gputopo_with("check " + kH200 + " --baseline " + kH200 + " --format xml");
+  const CommandResult result = run_gputopo("check " + kH200 + " --baseline " + kH200 + " --format xml");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("see 'gputopo check --help'"));
-  EXPECT_THAT(gputopo_with("--budget -1").err, HasSubstr("see 'gputopo --help'"));
+  EXPECT_THAT(run_gputopo("--budget -1").err, HasSubstr("see 'gputopo --help'"));
 }
 
 TEST(CliCheck, PrometheusAcceptsItsMetrics) {
@@ -224,7 +223,7 @@ TEST(CliManual, IsAManPage) {
   if (test::run_command("command -v mandoc").exit_code != 0) GTEST_SKIP() << "mandoc is not installed";
   const CommandResult lint = test::run_command(GPUTOPO_BINARY " man | mandoc -T lint -W warning");
   EXPECT_EQ(lint.exit_code, 0) << lint.out;
-  const std::string text = gputopo_with("man").out;
+  const std::string text = run_gputopo("man").out;
   for (const char* word : {"\\-\\-baseline", "\\-\\-html", ".SS check", ".B 130", "\\fIREPORT\\fR ...",
                            "described above: \\fB\\-\\-help\\fR"}) {
     EXPECT_THAT(text, HasSubstr(word));
@@ -232,7 +231,7 @@ TEST(CliManual, IsAManPage) {
   // Names of CLI11's checks are no names of values.
   for (const char* word : {"POSITIVE", "{text,json"}) {
     EXPECT_THAT(text, Not(HasSubstr(word)));
-    EXPECT_THAT(gputopo_with("--help").out + gputopo_with("check --help").out, Not(HasSubstr(word)));
+    EXPECT_THAT(run_gputopo("--help").out + run_gputopo("check --help").out, Not(HasSubstr(word)));
   }
 }
 

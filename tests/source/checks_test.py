@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 import check_environment
 import check_includes
 import check_limits
+import check_names
 import check_throwing_calls
 
 
@@ -50,6 +51,30 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertIn("no layer colour", found[0])
         self.assertIn("c.h is neither", found[1])
+
+
+class Names(unittest.TestCase):
+    def collisions(self, *texts):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for index, text in enumerate(texts):
+                paths.append(pathlib.Path(folder, f"{index}.cpp"))
+                paths[-1].write_text("namespace gputopo {\nnamespace {\n" + text + "\n}  // namespace\n}  // namespace gputopo\n")
+            return [line.split(": ")[1].split(" ")[0] for line in check_names.collisions(paths)]
+
+    def test_one_name_in_two_files(self):
+        self.assertEqual(self.collisions("constexpr int kA = 1;", "constexpr double kA = 2;"), ["kA"])
+        self.assertEqual(self.collisions("struct A {\n};", "enum class A : int { kB };"), ["A"])
+        self.assertEqual(self.collisions("int f(const B& b) { return 1; }", "int f(const B& other) {\n  return 2;\n}"), ["f"])
+        self.assertEqual(self.collisions("int f(int a,\n      int b) {\n  return 1;\n}", "int f(int a, int b) { return 2; }"), ["f"])
+        self.assertEqual(self.collisions("using A = B;", "using A = C;"), ["A"])
+        self.assertEqual(self.collisions("int f() { return 1; }", "constexpr int f = 1;"), ["f"])
+
+    def test_what_goes_together(self):
+        self.assertEqual(self.collisions("int f(int a) { return 1; }", "int f(double a) { return 1; }"), [])
+        self.assertEqual(self.collisions("using Json = nlohmann::json;", "using Json = nlohmann::json;"), [])
+        self.assertEqual(self.collisions('constexpr auto kA = R"x(\nint f() {\n)x";', "int f() {\n  return 1;\n}"), [])
+        self.assertEqual(self.collisions("struct A;", "struct A;"), [])
 
 
 class ThrowingCalls(unittest.TestCase):

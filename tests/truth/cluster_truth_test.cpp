@@ -132,7 +132,7 @@ std::set<std::vector<std::uint32_t>> gpcs_that_can_be_told(const sim::MachineSpe
   return told;
 }
 
-constexpr std::uint64_t kMachines = 200;  // quick enough to take them all, always
+constexpr std::uint64_t kClusterMachines = 200;  // quick enough to take them all, always
 
 // The largest cluster that there is room for on the machine.
 std::uint32_t room(const sim::MachineSpec& machine) {
@@ -151,7 +151,7 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
   std::uint64_t with_many_sizes = 0;
   std::uint64_t whole_gpcs = 0;
   std::uint64_t with_gpcs = 0;
-  for (std::uint64_t seed = 1; seed <= kMachines; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kClusterMachines; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_cluster_machine(seed);
     const Topology topology = discover_clusters(machine, seed);
@@ -224,15 +224,15 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
     const double memory = std::min(most, machine.bandwidths.at("memory").read_bytes_per_second);
     EXPECT_NEAR(number_of(rate, "from_memory_bytes_per_second"), memory, 0.03 * memory);
   }
-  const double wanted = 0.95 * static_cast<double>(kMachines);
+  const double wanted = 0.95 * static_cast<double>(kClusterMachines);
   EXPECT_GE(static_cast<double>(latencies_inside), wanted);
   EXPECT_GE(static_cast<double>(copies_inside), wanted);
   // Student's intervals hold the truth 95 times in a hundred, more or less by chance.
-  const double by_chance = 0.9 * static_cast<double>(kMachines);
+  const double by_chance = 0.9 * static_cast<double>(kClusterMachines);
   EXPECT_GE(static_cast<double>(bandwidths_inside), by_chance);
   EXPECT_GE(static_cast<double>(copy_rates_inside), by_chance);
   // Of the seven in ten whose clocks tell, those whose clusters do not join most of a GPC are silent.
-  EXPECT_GE(with_gpcs, kMachines / 2);
+  EXPECT_GE(with_gpcs, kClusterMachines / 2);
   EXPECT_GE(static_cast<double>(whole_gpcs), 0.95 * static_cast<double>(with_many_sizes));
 }
 

@@ -20,7 +20,7 @@
 namespace gputopo::truth {
 namespace {
 
-constexpr const char* kElements[] = {"icache_l1", "icache_l2", "icache_l3"};
+constexpr const char* kCodeElements[] = {"icache_l1", "icache_l2", "icache_l3"};
 
 struct Drawn {
   sim::MachineSpec machine;
@@ -64,7 +64,7 @@ Drawn random_code_machine(std::uint64_t seed) {
   const auto line = draw.pick<std::uint32_t>({64, 128, 256});
   for (int level = 0; level < levels; ++level) {
     sim::CacheSpec cache;
-    cache.id = kElements[level];
+    cache.id = kCodeElements[level];
     cache.line_bytes = line;
     cache.sector_bytes = cache.line_bytes;
     cache.ways = draw.pick<std::uint32_t>({2, 4, 8, 16});
@@ -264,8 +264,8 @@ class CodeJudge {
       sizes(cache, stop.cycles_per_instruction);
       units(cache);
     }
-    for (std::size_t level = path.size(); level < std::size(kElements); ++level) {
-      add("absent", kElements[level], "size", false, Verdict::kConfidentlyWrong, "none");
+    for (std::size_t level = path.size(); level < std::size(kCodeElements); ++level) {
+      add("absent", kCodeElements[level], "size", false, Verdict::kConfidentlyWrong, "none");
     }
     return std::move(values_);
   }

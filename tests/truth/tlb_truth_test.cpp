@@ -97,7 +97,7 @@ std::string scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
   return sms == 1 ? unit : sms == info.sm_count ? "GPU" : fmt::format("{} {}s", sms, unit);
 }
 
-struct Tally {
+struct TlbTally {
   int total = 0;
   int right = 0;
   int silent = 0;
@@ -111,7 +111,7 @@ struct Bars {
 };
 
 void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines, const Bars& bars = {}) {
-  std::map<std::string, Tally> tallies;
+  std::map<std::string, TlbTally> tallies;
   std::string misses;
   const auto discover_tlbs = [make](std::uint64_t seed) {
     DiscoverOptions options;
@@ -128,7 +128,7 @@ void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines,
       const std::string id = fmt::format("tlb_l{}", level + 1);
       const auto judge = [&](const char* what, double truth, double tolerance) {
         const Attribute& attribute = *topology.find_attribute(id, what);
-        Tally& tally = tallies[what];
+        TlbTally& tally = tallies[what];
         const double value = attribute.number().value_or(-1);
         const bool right = attribute.available() && std::abs(value - truth) <= tolerance;
         ++tally.total;
@@ -147,7 +147,7 @@ void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines,
       const Attribute& scope = *topology.find_attribute(id, "scope");
       const std::string truth = scope_name(machine, tlb.scope);
       const bool same = scope.available() && std::get<std::string>(scope.value) == truth;
-      Tally& tally = tallies["scope"];
+      TlbTally& tally = tallies["scope"];
       ++tally.total;
       tally.right += same ? 1 : 0;
       tally.silent += scope.available() ? 0 : 1;

@@ -112,14 +112,14 @@ sim::MachineSpec machine_with_wide_tlbs(std::uint64_t seed) {
 
 const std::set<std::string> kAttributes = {"reach", "entries", "entry_bytes", "ways", "miss_penalty", "scope"};
 
-struct Tally {
+struct WideTlbTally {
   int total = 0;
   int silent = 0;
   int flagged = 0;
   int wrong = 0;
 };
 
-std::string scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
+std::string tlb_scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
   const std::uint32_t sms = scope == sim::Scope::kSm    ? 1
                             : scope == sim::Scope::kTpc ? machine.sms_per_tpc
                                                         : machine.info.sm_count;
@@ -129,7 +129,7 @@ std::string scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
 // Of a level that is there: whether the truth is what the value says, or within its interval.
 bool is_true(const Attribute& attribute, const std::string& what, const sim::MachineSpec& machine,
              const sim::TlbSpec& tlb) {
-  if (what == "scope") return std::get<std::string>(attribute.value) == scope_name(machine, tlb.scope);
+  if (what == "scope") return std::get<std::string>(attribute.value) == tlb_scope_name(machine, tlb.scope);
   const double ways = tlb.ways == 0 ? tlb.entries : tlb.ways;
   const double truth = what == "reach"          ? static_cast<double>(tlb.page_bytes) * tlb.entries
                        : what == "entries"      ? tlb.entries
@@ -149,7 +149,7 @@ void judge(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines, doub
     options.full = true;
     return truth::discover_machine(make(seed), seed, std::move(options));
   };
-  std::map<std::string, Tally> tallies;
+  std::map<std::string, WideTlbTally> tallies;
   std::string misses;
   std::vector<truth::Finding> findings;
   std::vector<truth::Share> wrong;
@@ -163,7 +163,7 @@ void judge(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines, doub
       const sim::TlbSpec* tlb = level < found.machine.tlbs.size() ? &found.machine.tlbs[level] : nullptr;
       for (const auto& [what, attribute] : element.attributes) {
         if (!kAttributes.contains(what)) continue;
-        Tally& tally = tallies[tlb == nullptr ? "of no level" : what];
+        WideTlbTally& tally = tallies[tlb == nullptr ? "of no level" : what];
         ++wrong_here.whole;
         silent_here.whole += tlb != nullptr ? 1 : 0;
         silent_here.part += tlb != nullptr && !attribute.available() ? 1 : 0;

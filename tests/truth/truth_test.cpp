@@ -78,7 +78,7 @@ constexpr Bar kBars[] = {
 };
 
 // No run takes as long, however busy the machine: what is found must not depend on its speed.
-constexpr double kBudgetSeconds = 1e5;
+constexpr double kMachineBudgetSeconds = 1e5;
 
 class Judge {
  public:
@@ -88,7 +88,7 @@ class Judge {
     const std::unique_ptr<Device> device = sim::make_sim_device(machine_, seed, 1);
     DiscoverOptions options;
     options.seed = seed;
-    options.budget_seconds = kBudgetSeconds;
+    options.budget_seconds = kMachineBudgetSeconds;
     truth::log_if_asked(seed, options);
     options.keep_samples = false;
     for (const std::string& element : judged_elements(machine_.info.vendor)) {
@@ -453,7 +453,7 @@ TEST(Truth, MachinesWithoutAnL1SaySo) {
     ++judged;
     DiscoverOptions options;
     options.elements = {"l1.size"};
-    options.budget_seconds = kBudgetSeconds;
+    options.budget_seconds = kMachineBudgetSeconds;
     options.seed = seed;
     const Topology topology = discover(*sim::make_sim_device(machine, seed, 0), options);
     const Attribute& size = *topology.find_attribute("l1", "size");

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTiers = 3;
 
-struct Tally {
+struct WideTally {
   std::uint64_t values = 0;   // with a truth that is to be found, or that were found
   std::uint64_t wrong = 0;    // confidently
   std::uint64_t flagged = 0;  // wrong, with a flag
@@ -47,7 +47,7 @@ struct Tally {
     ++intervals;
     outside += judged.verdict == Verdict::kRight ? 0 : 1;
   }
-  void add(const Tally& other) {
+  void add(const WideTally& other) {
     values += other.values;
     wrong += other.wrong;
     flagged += other.flagged;
@@ -58,11 +58,11 @@ struct Tally {
   }
 };
 
-using Tiers = std::array<Tally, kTiers>;
+using Tiers = std::array<WideTally, kTiers>;
 
-struct Outcome {
+struct WideOutcome {
   std::map<std::string, Tiers> by_attribute;
-  std::array<std::vector<Tally>, kTiers> machines;
+  std::array<std::vector<WideTally>, kTiers> machines;
   std::vector<Finding> findings;
   std::vector<std::string> wrong;
   std::map<std::string, std::vector<std::uint64_t>> wrong_seeds;  // by "l1.size"
@@ -78,20 +78,20 @@ struct Goals {
 };
 constexpr std::array<Goals, kTiers> kGoals = {{{0.1, 2, 1}, {0.1, 4, 1}, {0.3, 8, 1}}};
 
-double percent(std::uint64_t part, std::uint64_t whole) {
+double percent_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::vector<Share> shares_of(const std::vector<Tally>& machines, std::uint64_t Tally::*part,
-                             std::uint64_t Tally::*whole) {
+std::vector<Share> shares_of(const std::vector<WideTally>& machines, std::uint64_t WideTally::*part,
+                             std::uint64_t WideTally::*whole) {
   std::vector<Share> shares;
-  for (const Tally& tally : machines) {
+  for (const WideTally& tally : machines) {
     shares.push_back({static_cast<double>(tally.*part), static_cast<double>(tally.*whole)});
   }
   return shares;
 }
 
-Tiers sum_of(const Outcome& outcome) {
+Tiers sum_of(const WideOutcome& outcome) {
   Tiers sum;
   for (const auto& [attribute, tiers] : outcome.by_attribute) {
     for (std::size_t tier = 0; tier < kTiers; ++tier) sum[tier].add(tiers[tier]);
@@ -101,11 +101,12 @@ Tiers sum_of(const Outcome& outcome) {
 
 std::string row_of(const std::string& name, const Tiers& tiers) {
   std::string row = fmt::format("| {} |", name);
-  for (const Tally& tally : tiers) {
-    row += fmt::format(
-        " {} | {} | {} | {:.1f}% | {} |", tally.values, tally.wrong, tally.flagged,
-        percent(tally.silent, tally.promised),
-        tally.intervals == 0 ? "-" : fmt::format("{:.1f}%", percent(tally.intervals - tally.outside, tally.intervals)));
+  for (const WideTally& tally : tiers) {
+    row += fmt::format(" {} | {} | {} | {:.1f}% | {} |", tally.values, tally.wrong, tally.flagged,
+                       percent_of(tally.silent, tally.promised),
+                       tally.intervals == 0
+                           ? "-"
+                           : fmt::format("{:.1f}%", percent_of(tally.intervals - tally.outside, tally.intervals)));
   }
   return row + "\n";
 }
@@ -147,7 +148,7 @@ writes a quarter faster than what is behind it. *Held*: of the intervals, those 
 
 )";
 
-std::string table_of(const Outcome& outcome) {
+std::string table_of(const WideOutcome& outcome) {
   std::string text = "| attribute |";
   for (std::size_t tier = 0; tier < kTiers; ++tier) {
     text += fmt::format(" {}: values | wrong | flagged | silent | held |", to_string(static_cast<Tier>(tier)));
@@ -163,9 +164,9 @@ std::string table_of(const Outcome& outcome) {
         "- {}: {:.2f}% confidently wrong (goal: {}%), {:.2f}% silent (goal: {}%), {:.2f}% of the intervals miss the "
         "truth "
         "(goal: {}%)\n",
-        to_string(static_cast<Tier>(tier)), percent(sum[tier].wrong, sum[tier].values), kGoals[tier].wrong,
-        percent(sum[tier].silent, sum[tier].promised), kGoals[tier].silent,
-        percent(sum[tier].outside, sum[tier].intervals), kGoals[tier].outside);
+        to_string(static_cast<Tier>(tier)), percent_of(sum[tier].wrong, sum[tier].values), kGoals[tier].wrong,
+        percent_of(sum[tier].silent, sum[tier].promised), kGoals[tier].silent,
+        percent_of(sum[tier].outside, sum[tier].intervals), kGoals[tier].outside);
   }
   const auto share = [&](double part) {
     return outcome.seconds[static_cast<std::size_t>(part * static_cast<double>(outcome.seconds.size() - 1))].first;
@@ -175,7 +176,7 @@ std::string table_of(const Outcome& outcome) {
   return text;
 }
 
-std::string slowest_of(const Outcome& outcome) {
+std::string slowest_of(const WideOutcome& outcome) {
   constexpr std::ptrdiff_t kShown = 20;
   std::vector<std::string> lines;
   for (const auto& [seconds, seed] : outcome.seconds) lines.push_back(fmt::format("seed {}: {:.1f} s", seed, seconds));
@@ -184,7 +185,7 @@ std::string slowest_of(const Outcome& outcome) {
 }
 
 // Of each value that is wrong somewhere how often, and the first machines.
-std::string wrong_of(const Outcome& outcome) {
+std::string wrong_of(const WideOutcome& outcome) {
   std::string text = "\n## What is wrong, and where\n\n";
   constexpr std::size_t kShown = 6;
   for (const auto& [name, seeds] : outcome.wrong_seeds) {
@@ -202,8 +203,8 @@ std::string lines_of(const char* title, const std::vector<std::string>& lines) {
   return text;
 }
 
-Outcome judge_machines(std::uint64_t first, std::uint64_t machines) {
-  Outcome outcome;
+WideOutcome judge_machines(std::uint64_t first, std::uint64_t machines) {
+  WideOutcome outcome;
   const auto try_seed = [](std::uint64_t seed) {
     const sim::MachineSpec machine = wide_machine(seed);
     return std::pair(seed, try_machine(machine, seed, truths_of(machine)));
@@ -211,7 +212,7 @@ Outcome judge_machines(std::uint64_t first, std::uint64_t machines) {
   judge_seeds(first, machines, try_seed, [&](const std::pair<std::uint64_t, Trial>& found) {
     const auto& [seed, trial] = found;
     const Tier tier = tier_of(seed);
-    Tally& tally = outcome.machines[static_cast<std::size_t>(tier)].emplace_back();
+    WideTally& tally = outcome.machines[static_cast<std::size_t>(tier)].emplace_back();
     outcome.seconds.emplace_back(trial.seconds, seed);
     for (const Judged& judged : trial.values) {
       outcome.by_attribute[judged.truth.attribute][static_cast<std::size_t>(tier)].add(judged);
@@ -236,7 +237,7 @@ Outcome judge_machines(std::uint64_t first, std::uint64_t machines) {
 
 TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   const std::uint64_t machines = machines_wanted();
-  const Outcome outcome = judge_machines(first_seed(), machines);
+  const WideOutcome outcome = judge_machines(first_seed(), machines);
   const std::uint64_t first = first_seed();
   const std::string table = table_of(outcome);
   if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) {
@@ -252,12 +253,13 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   expect_known(first, machines, outcome.findings);
   for (std::size_t tier = 0; tier < kTiers; ++tier) {
     const std::string name(to_string(static_cast<Tier>(tier)));
-    expect_share(name + ": wrong", shares_of(outcome.machines[tier], &Tally::wrong, &Tally::values),
+    expect_share(name + ": wrong", shares_of(outcome.machines[tier], &WideTally::wrong, &WideTally::values),
                  kGoals[tier].wrong / 100);
-    expect_share(name + ": silent", shares_of(outcome.machines[tier], &Tally::silent, &Tally::promised),
+    expect_share(name + ": silent", shares_of(outcome.machines[tier], &WideTally::silent, &WideTally::promised),
                  kGoals[tier].silent / 100);
     expect_share(name + ": outside their interval",
-                 shares_of(outcome.machines[tier], &Tally::outside, &Tally::intervals), kGoals[tier].outside / 100);
+                 shares_of(outcome.machines[tier], &WideTally::outside, &WideTally::intervals),
+                 kGoals[tier].outside / 100);
   }
 }
 

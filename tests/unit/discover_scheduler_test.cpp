@@ -22,13 +22,13 @@ class SchedulerTest : public testing::Test {
 
 constexpr ElementId kOne = ElementId::kL1;
 constexpr ElementId kOther = ElementId::kL2;
-constexpr AttributeId kSize = AttributeId::kSize;
+constexpr AttributeId kSizeAttribute = AttributeId::kSize;
 
 TEST_F(SchedulerTest, EachStepRunsOnce) {
   int runs = 0;
   Scheduler scheduler = make([&](ElementId, AttributeId) { return ++runs, api_value(std::int64_t{7}, "B"); });
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).number(), 7);
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).number(), 7);
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).number(), 7);
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).number(), 7);
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(scheduler.timing().size(), 1u);
   EXPECT_EQ(scheduler.timing().front().probe, "l1.size");
@@ -39,15 +39,15 @@ TEST_F(SchedulerTest, AFailureCostsItsOwnAttributeOnly) {
     if (element == kOne) throw probe::Inconclusive("the samples do not decide");
     return api_value(std::int64_t{7}, "B");
   });
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kInconclusive);
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).detail, "the samples do not decide");
-  EXPECT_TRUE(scheduler.attribute(kOther, kSize).available());
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).reason, Reason::kInconclusive);
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).detail, "the samples do not decide");
+  EXPECT_TRUE(scheduler.attribute(kOther, kSizeAttribute).available());
   EXPECT_TRUE(scheduler.complete());
 }
 
 TEST_F(SchedulerTest, EveryFailureHasItsReason) {
   const auto reason_of = [&](auto error) {
-    return make([&](ElementId, AttributeId) -> Attribute { throw error; }).attribute(kOne, kSize).reason;
+    return make([&](ElementId, AttributeId) -> Attribute { throw error; }).attribute(kOne, kSizeAttribute).reason;
   };
   EXPECT_EQ(reason_of(probe::Stopped()), Reason::kInterrupted);
   EXPECT_EQ(reason_of(probe::OverBudget()), Reason::kTimedOut);
@@ -65,8 +65,8 @@ TEST_F(SchedulerTest, TheEndIsTheReasonOfAllThatFollow) {
     ++runs;
     throw DeviceLostError("the device fell off");
   });
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kDeviceError);
-  EXPECT_EQ(scheduler.attribute(kOther, kSize).detail, "the device fell off");
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).reason, Reason::kDeviceError);
+  EXPECT_EQ(scheduler.attribute(kOther, kSizeAttribute).detail, "the device fell off");
   EXPECT_EQ(runs, 1);
   EXPECT_FALSE(scheduler.complete());
   EXPECT_THAT(scheduler.warnings(), testing::ElementsAre("the device failed: the device fell off"));
@@ -76,11 +76,12 @@ TEST_F(SchedulerTest, AnEndWithinANeededStepIsTheReasonOfTheOuterOne) {
   Scheduler* running = nullptr;
   Scheduler scheduler = make([&](ElementId element, AttributeId) -> Attribute {
     if (element == kOther) throw probe::OverBudget();
-    if (!running->attribute(kOther, kSize).available()) return unavailable(Reason::kDependency, "needs the other");
+    if (!running->attribute(kOther, kSizeAttribute).available())
+      return unavailable(Reason::kDependency, "needs the other");
     return api_value(std::int64_t{7}, "B");
   });
   running = &scheduler;
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kTimedOut);
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).reason, Reason::kTimedOut);
 }
 
 TEST_F(SchedulerTest, WhatNeedsADisturbedOneIsDisturbedItself) {
@@ -88,12 +89,12 @@ TEST_F(SchedulerTest, WhatNeedsADisturbedOneIsDisturbedItself) {
   Scheduler scheduler = make([&](ElementId element, AttributeId) -> Attribute {
     if (element == kOther) throw probe::Disturbed("others had the GPU");
     // As if the other element did not exist.
-    if (!running->attribute(kOther, kSize).available()) return api_value(std::int64_t{7}, "B");
+    if (!running->attribute(kOther, kSizeAttribute).available()) return api_value(std::int64_t{7}, "B");
     return api_value(std::int64_t{8}, "B");
   });
   running = &scheduler;
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kDisturbed);
-  EXPECT_EQ(scheduler.attribute(kOther, kSize).detail, "others had the GPU");
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).reason, Reason::kDisturbed);
+  EXPECT_EQ(scheduler.attribute(kOther, kSizeAttribute).detail, "others had the GPU");
   EXPECT_TRUE(scheduler.complete());
 }
 
@@ -103,9 +104,9 @@ TEST_F(SchedulerTest, ProgressNamesWhatRunsAndStopsAtTheEnd) {
     return api_value(std::int64_t{7}, "B");
   });
   scheduler.expect(2);
-  static_cast<void>(scheduler.attribute(kOne, kSize));
+  static_cast<void>(scheduler.attribute(kOne, kSizeAttribute));
   scheduler.count_done();
-  static_cast<void>(scheduler.attribute(kOther, kSize));
+  static_cast<void>(scheduler.attribute(kOther, kSizeAttribute));
   scheduler.report_end();
   ASSERT_EQ(progress_.size(), 2u);
   EXPECT_EQ(progress_[0].probe, "l1.size");
@@ -138,13 +139,13 @@ TEST(SchedulerTimes, OfTheDeviceAreTheStepsOwn) {
     Scheduler scheduler(bench,
                         [&](ElementId element, AttributeId) {
                           static_cast<void>(bench.run({ChaseProgram{}}));
-                          if (element == kOne) static_cast<void>(running->attribute(kOther, kSize));
+                          if (element == kOne) static_cast<void>(running->attribute(kOther, kSizeAttribute));
                           static_cast<void>(bench.run({ChaseProgram{}, ChaseProgram{}}));
                           return api_value(std::int64_t{7}, "B");
                         },
                         {});
     running = &scheduler;
-    static_cast<void>(scheduler.attribute(kOne, kSize));
+    static_cast<void>(scheduler.attribute(kOne, kSizeAttribute));
     ASSERT_EQ(scheduler.timing().size(), 2u);  // the one that was needed first
     for (const ProbeTime& time : scheduler.timing()) {
       ASSERT_EQ(time.device.has_value(), profile);
@@ -161,7 +162,7 @@ TEST_F(SchedulerTest, SamplesAreNamedAfterTheirAttribute) {
     attribute.samples.push_back({.name = "sweep"});
     return attribute;
   });
-  EXPECT_EQ(scheduler.attribute(kOne, kSize).samples.front().name, "l1.size.sweep");
+  EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).samples.front().name, "l1.size.sweep");
 }
 
 }  // namespace

@@ -13,16 +13,16 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kPass = 102;
-constexpr double kHit = 18;
-constexpr double kMiss = 55;
+constexpr double kOperandPass = 102;
+constexpr double kOperandHit = 18;
+constexpr double kOperandMiss = 55;
 
 // Passes over all counts up to 64 and some up to 256; `misses` of a pass over so many.
 OperandCurve curve(const std::function<double(std::uint32_t)>& misses, double noise = 0) {
   std::vector<OperandPasses> passes;
   for (std::uint32_t at = 2; at <= 256; at = at < 64 ? at + 1 : at * 17 / 16) {
-    const double close = kPass + kHit * at;
-    passes.push_back({at, close + kMiss * misses(at) + (at % 2 == 0 ? noise : -noise), close});
+    const double close = kOperandPass + kOperandHit * at;
+    passes.push_back({at, close + kOperandMiss * misses(at) + (at % 2 == 0 ? noise : -noise), close});
   }
   return read_operand_curve(passes);
 }
@@ -36,8 +36,8 @@ TEST(OperandCache, IsAsLargeAsTheMostThatMissNone) {
   EXPECT_EQ(cache.value->bytes, 2048);
   EXPECT_LT(cache.value->interval.high, 2048 + 64);
   EXPECT_EQ(cache.value->ways, 4u);
-  EXPECT_NEAR(cache.value->hit_cycles, kHit, 1e-9);
-  EXPECT_NEAR(cache.value->added_cycles, kMiss, 1e-9);
+  EXPECT_NEAR(cache.value->hit_cycles, kOperandHit, 1e-9);
+  EXPECT_NEAR(cache.value->added_cycles, kOperandMiss, 1e-9);
 }
 
 TEST(OperandCache, NoiseOfPassesIsNoMiss) {
@@ -81,7 +81,7 @@ TEST(OperandCache, LinesOfThePassItselfAreSeen) {
   EXPECT_EQ(cache.value->bytes, 2048);
   EXPECT_EQ(cache.value->ways, 4u);
   EXPECT_EQ(cache.value->own_lines, 1u);
-  EXPECT_NEAR(cache.value->added_cycles, kMiss, 1e-9);
+  EXPECT_NEAR(cache.value->added_cycles, kOperandMiss, 1e-9);
 }
 
 // Two operands in each line, of which the second finds it there: as large, but a miss may bring in a part of a line.
@@ -139,9 +139,9 @@ TEST(OperandEdge, IsFromNoneToAll) {
 }
 
 TEST(WholeLines, AreNotThereWhereNearOperandsMiss) {
-  EXPECT_TRUE(decide_whole_lines(1000, 1000, kMiss).value);
-  EXPECT_TRUE(decide_whole_lines(1030, 1000, kMiss).value) << "less than one miss";
-  EXPECT_THAT(decide_whole_lines(1000 + 64 * kMiss, 1000, kMiss).why_not, HasSubstr("shorter than 64 B"));
+  EXPECT_TRUE(decide_whole_lines(1000, 1000, kOperandMiss).value);
+  EXPECT_TRUE(decide_whole_lines(1030, 1000, kOperandMiss).value) << "less than one miss";
+  EXPECT_THAT(decide_whole_lines(1000 + 64 * kOperandMiss, 1000, kOperandMiss).why_not, HasSubstr("shorter than 64 B"));
 }
 
 TEST(Evicted, IsMostOrNone) {

@@ -11,7 +11,7 @@
 namespace gputopo::probe {
 namespace {
 
-using Kind = Policy::Kind;
+using PolicyKind = Policy::Kind;
 
 struct Noise {
   double false_misses = 0;  // part of the loads that look like misses although they hit
@@ -119,8 +119,8 @@ TEST(PolicyDecision, SegmentedLruThatLooksLikeLruInOrder) {
     while (set->load(line)) ++line;
     return line;
   };
-  constexpr Policy kLru{.kind = Kind::kLru};
-  constexpr Policy kSegmented{.kind = Kind::kSegmentedLru, .protected_ways = 2};
+  constexpr Policy kLru{.kind = PolicyKind::kLru};
+  constexpr Policy kSegmented{.kind = PolicyKind::kSegmentedLru, .protected_ways = 2};
   for (const bool touch : {false, true}) EXPECT_EQ(victim(kSegmented, touch), victim(kLru, touch)) << touch;
   EXPECT_EQ(decide(sequences_of(kSegmented, 4), 4), "segmented_lru 2/4");
   EXPECT_EQ(decide(sequences_of(kLru, 4), 4), "lru");
@@ -134,8 +134,8 @@ TEST(PolicyDecision, ChanceIsNoPolicy) {
 
 // A line that is not of the set: it always hits, and the others always fit.
 TEST(PolicyDecision, LinesThatFitTellNothing) {
-  EXPECT_THAT(decide(sequences_of({.kind = Kind::kLru}, 4), 5), testing::Not("lru"));
-  std::vector<LoadSequence> sequences = sequences_of({.kind = Kind::kLru}, 4);
+  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4), 5), testing::Not("lru"));
+  std::vector<LoadSequence> sequences = sequences_of({.kind = PolicyKind::kLru}, 4);
   for (LoadSequence& sequence : sequences) {
     for (auto& copy : sequence.copies) std::ranges::fill(copy, ServedBy::kHit);
   }
@@ -145,7 +145,7 @@ TEST(PolicyDecision, LinesThatFitTellNothing) {
 
 TEST(PolicyDecision, HitsThatAreNotToldFromMissesTellNothing) {
   constexpr Noise kTooMuch{.false_misses = 0.3, .false_hits = 0.3};
-  EXPECT_THAT(decide(sequences_of({.kind = Kind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("not told apart"));
+  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("not told apart"));
 }
 
 // What a cache before this one serves, this one does not see.
@@ -154,7 +154,7 @@ TEST(PolicyDecision, WhatANearerCacheServesIsLeftOut) {
   std::vector<LoadSequence> sequences = random_loads(4, random);
   std::vector<LoadSequence> by_chance = sequences;
   for (LoadSequence& sequence : sequences) {
-    const auto set = make_set({.kind = Kind::kFifo}, 4, 5, Beginning::kEmpty);
+    const auto set = make_set({.kind = PolicyKind::kFifo}, 4, 5, Beginning::kEmpty);
     std::vector<ServedBy> served;
     for (std::size_t i = 0; i < sequence.loads.size(); ++i) {
       const bool repeats = i > 0 && sequence.loads[i].line == sequence.loads[i - 1].line;

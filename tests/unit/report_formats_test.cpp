@@ -36,19 +36,19 @@ SampleTable table_of(std::string name, Plot plot, std::vector<Column> columns, s
   return table;
 }
 
-const std::string kEvil = "<script>alert(1)</script>\"'&--></style> \xff\x01 |`*";
+const std::string kEvilText = "<script>alert(1)</script>\"'&--></style> \xff\x01 |`*";
 
 Topology evil_topology() {
   Topology topology = test::sample_topology();
-  topology.name = kEvil;
-  topology.architecture = kEvil;
-  topology.warnings = {kEvil};
-  topology.memory[0].title = kEvil;
-  topology.memory[0].attributes[0].second.method = kEvil;
+  topology.name = kEvilText;
+  topology.architecture = kEvilText;
+  topology.warnings = {kEvilText};
+  topology.memory[0].title = kEvilText;
+  topology.memory[0].attributes[0].second.method = kEvilText;
   SampleTable& table = topology.memory[0].attributes[0].second.samples[0];
-  table.columns[0] = {kEvil + "_bytes", ColumnRole::kAxis, kEvil, kEvil};
-  table.columns[1].quantity = kEvil;
-  topology.memory[0].attributes[3].second.detail = kEvil;
+  table.columns[0] = {kEvilText + "_bytes", ColumnRole::kAxis, kEvilText, kEvilText};
+  table.columns[1].quantity = kEvilText;
+  topology.memory[0].attributes[3].second.detail = kEvilText;
   return topology;
 }
 

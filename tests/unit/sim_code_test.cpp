@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kNear = 4096 / 16;  // instructions that the nearest cache holds
-constexpr std::uint32_t kFar = 65536 / 16;  // and the one behind it
+constexpr std::uint32_t kNearCode = 4096 / 16;  // instructions that the nearest cache holds
+constexpr std::uint32_t kFarCode = 65536 / 16;  // and the one behind it
 
 // 4 KiB for each SM, then 64 KiB for two SMs, which constants pass too.
 MachineSpec machine() {
@@ -33,7 +33,7 @@ InstructionResult run(const InstructionProgram& program, const MachineSpec& spec
 
 TEST(SimCode, TheLevelThatHoldsItDecides) {
   for (const auto& [count, cycles] :
-       {std::pair(kNear, 1u), std::pair(2 * kNear, 2u), std::pair(kFar, 2u), std::pair(2 * kFar, 5u)}) {
+       {std::pair(kNearCode, 1u), std::pair(2 * kNearCode, 2u), std::pair(kFarCode, 2u), std::pair(2 * kFarCode, 5u)}) {
     const InstructionResult result = run({.actors = {{}}, .steps = {{.count = count, .passes = 3}}});
     EXPECT_EQ(result.pass_cycles[0][0], 5u * count + 100) << "cold";
     EXPECT_EQ(result.pass_cycles[0][1], cycles * count + 100);
@@ -87,7 +87,7 @@ TEST(SimCode, AlignedJumpsTakeLongerWhereABlockLiesInOneMoreFetch) {
 TEST(SimCode, APassBeginsWithAJump) {
   MachineSpec spec = with_jumps();
   spec.code->path[1].cycles_per_instruction = spec.code->path[0].cycles_per_instruction;
-  for (const auto& [count, more] : {std::pair(kNear, 0u), std::pair(kNear + 32, 30u)}) {
+  for (const auto& [count, more] : {std::pair(kNearCode, 0u), std::pair(kNearCode + 32, 30u)}) {
     const InstructionResult result = run({.actors = {{}}, .steps = {{.count = count, .passes = 3}}}, spec);
     EXPECT_EQ(result.pass_cycles[0][2], count + 100 + more);
   }
@@ -111,14 +111,14 @@ TEST(SimCode, OperationsTakeWhatTheLevelThatHoldsTheirConstantTakes) {
 TEST(SimCode, SmsOfATpcEvictEachOther) {
   const auto last_pass = [](std::uint32_t other) {
     return run({.actors = {{.sm = 0}, {.sm = other}},
-                .steps = {{.count = kFar / 2, .passes = 2},
-                          {.actor = 1, .first = 8192, .count = kFar},
-                          {.count = kFar / 2}}})
+                .steps = {{.count = kFarCode / 2, .passes = 2},
+                          {.actor = 1, .first = 8192, .count = kFarCode},
+                          {.count = kFarCode / 2}}})
         .pass_cycles.back()
         .front();
   };
-  EXPECT_EQ(last_pass(1), 5u * kFar / 2 + 100);
-  EXPECT_EQ(last_pass(2), 2u * kFar / 2 + 100);
+  EXPECT_EQ(last_pass(1), 5u * kFarCode / 2 + 100);
+  EXPECT_EQ(last_pass(2), 2u * kFarCode / 2 + 100);
 }
 
 TEST(SimCode, ConstantsEvictWhatTheyShareOnly) {
@@ -130,8 +130,8 @@ TEST(SimCode, ConstantsEvictWhatTheyShareOnly) {
         .pass_cycles.back()
         .front();
   };
-  EXPECT_EQ(last_pass(kNear), kNear + 100);
-  EXPECT_EQ(last_pass(kFar), 5u * kFar + 100);
+  EXPECT_EQ(last_pass(kNearCode), kNearCode + 100);
+  EXPECT_EQ(last_pass(kFarCode), 5u * kFarCode + 100);
 }
 
 TEST(SimCode, ConstantsTakeTheirLatency) {

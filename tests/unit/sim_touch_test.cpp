@@ -20,21 +20,21 @@ namespace {
 
 // Loads by their cycles, in the order in which each first came: noise is drawn class by class. Then each of those whose
 // latencies are kept.
-using Counts = std::vector<std::pair<double, std::uint64_t>>;
+using TouchCounts = std::vector<std::pair<double, std::uint64_t>>;
 
-Counts counts_of(const StepBehaviour& step) {
-  Counts counts;
+TouchCounts counts_of(const StepBehaviour& step) {
+  TouchCounts counts;
   for (const LoadClass& loads : step.classes) counts.emplace_back(loads.cycles, loads.count);
   for (const std::uint8_t of_load : step.first_loads) counts.emplace_back(step.classes[of_load].cycles, 1);
   return counts;
 }
 
 // Of each step, load after load.
-std::vector<Counts> one_after_another(const MachineSpec& machine, const ChaseProgram& program) {
+std::vector<TouchCounts> one_after_another(const MachineSpec& machine, const ChaseProgram& program) {
   const std::vector<std::uint64_t> bases = place_arrays(program);
   Hierarchy hierarchy(machine);
   hierarchy.start_program(0, 1);
-  std::vector<Counts> counts;
+  std::vector<TouchCounts> counts;
   for (const ChaseStep& step : program.steps) {
     const ChaseArray& array = program.arrays[step.array];
     const bool is_touch = step.kind == StepKind::kTouch;
@@ -55,9 +55,9 @@ std::vector<Counts> one_after_another(const MachineSpec& machine, const ChasePro
   return counts;
 }
 
-std::vector<Counts> of_simulator(Simulator& simulator, const ChaseProgram& program) {
+std::vector<TouchCounts> of_simulator(Simulator& simulator, const ChaseProgram& program) {
   Noise noise(NoiseSpec{}, 1, 1, std::nullopt);
-  std::vector<Counts> counts;
+  std::vector<TouchCounts> counts;
   for (const StepBehaviour& step : simulator.run(program, 0, 1, noise)) counts.push_back(counts_of(step));
   return counts;
 }

@@ -12,16 +12,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Place kHost{PlaceKind::kHost, 0};
-constexpr Place kGpu0{PlaceKind::kGpu, 0};
-constexpr Place kGpu1{PlaceKind::kGpu, 1};
+constexpr Place kHostMemory{PlaceKind::kHost, 0};
+constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
+constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
 
 TransferProgram copy_of(std::vector<Transfer> transfers) {
   return {.op = TransferOp::kCopy, .transfers = std::move(transfers), .bytes = 4096, .repeats = 2};
 }
 
 TEST(Transfer, HasATextThatIsReadBack) {
-  const TransferProgram program = copy_of({{kHost, kGpu0}, {kGpu0, kGpu1}});
+  const TransferProgram program = copy_of({{kHostMemory, kFirstGpu}, {kFirstGpu, kSecondGpu}});
   EXPECT_EQ(to_text(program), "transfer op=copy bytes=4096 repeats=2 transfer=host:0:gpu:0 transfer=gpu:0:gpu:1");
   EXPECT_EQ(parse_transfer(to_text(program)), program);
 }
@@ -37,39 +37,39 @@ TEST(Transfer, RefusesWhatIsImpossible) {
   const auto refusal = [](TransferProgram program) {
     return test::message_of<UsageError>(to_text(program), [&] { validate(program); });
   };
-  TransferProgram program = copy_of({{kHost, kGpu0}});
+  TransferProgram program = copy_of({{kHostMemory, kFirstGpu}});
   EXPECT_NO_THROW(validate(program));
   program.bytes = 100;
   EXPECT_THAT(refusal(program), HasSubstr("bytes"));
-  program = copy_of({{kHost, kGpu0}});
+  program = copy_of({{kHostMemory, kFirstGpu}});
   program.repeats = 0;
   EXPECT_THAT(refusal(program), HasSubstr("repeats"));
   EXPECT_THAT(refusal(copy_of({})), HasSubstr("transfers"));
-  EXPECT_THAT(refusal(copy_of({{kGpu0, kGpu0}})), HasSubstr("two ends"));
-  EXPECT_THAT(refusal(copy_of({{kHost, {PlaceKind::kHost, 1}}})), HasSubstr("GPU at one end"));
-  program = copy_of({{kGpu0, kHost}});
+  EXPECT_THAT(refusal(copy_of({{kFirstGpu, kFirstGpu}})), HasSubstr("two ends"));
+  EXPECT_THAT(refusal(copy_of({{kHostMemory, {PlaceKind::kHost, 1}}})), HasSubstr("GPU at one end"));
+  program = copy_of({{kFirstGpu, kHostMemory}});
   program.op = TransferOp::kRead;  // the host has no SMs
   EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
-  program = copy_of({{kHost, kGpu0}});
+  program = copy_of({{kHostMemory, kFirstGpu}});
   program.op = TransferOp::kStore;
   EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
-  program = copy_of({{kGpu0, kGpu1}, {kGpu1, kGpu0}});
+  program = copy_of({{kFirstGpu, kSecondGpu}, {kSecondGpu, kFirstGpu}});
   program.op = TransferOp::kLoad;
   EXPECT_THAT(refusal(program), HasSubstr("one for this operation"));
-  program = copy_of({{kGpu0, kGpu1}});
+  program = copy_of({{kFirstGpu, kSecondGpu}});
   program.op = TransferOp::kPageableCopy;
   EXPECT_THAT(refusal(program), HasSubstr("the host at one end"));
 }
 
 TEST(Transfer, KnowsWhatCannotBeAnAnswer) {
-  const TransferProgram two = copy_of({{kHost, kGpu0}, {kGpu0, kGpu1}});
+  const TransferProgram two = copy_of({{kHostMemory, kFirstGpu}, {kFirstGpu, kSecondGpu}});
   EXPECT_EQ(misfit(two, {.seconds = {1e-3, 2e-3}}), "");
   EXPECT_THAT(misfit(two, {.seconds = {1e-3}}), HasSubstr("each transfer"));
   EXPECT_THAT(misfit(two, {.seconds = {1e-3, 0}}), HasSubstr("time of 0 s"));
   EXPECT_THAT(misfit(two, {.seconds = {1e-3, -1}}), HasSubstr("cannot be"));
   EXPECT_THAT(misfit(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("cannot be"));
   EXPECT_THAT(misfit(two, {.seconds = {1e300, 1e-3}}), HasSubstr("cannot be"));
-  TransferProgram load = copy_of({{kGpu0, kGpu1}});
+  TransferProgram load = copy_of({{kFirstGpu, kSecondGpu}});
   load.op = TransferOp::kLoad;
   EXPECT_EQ(misfit(load, {.seconds = {1e-6, 1e-6, 1e-6}}), "");
   EXPECT_THAT(misfit(load, {.seconds = {}}), HasSubstr("no SM"));

@@ -8,31 +8,37 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMebibyte = 1 << 20;
 
 TEST(TranslatedSpan, IsHalfOfTheLargestWithoutMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, -0.2}}, 0.1), 8 * kMiB);
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, 40}}, 0.1), 2 * kMiB);
+  EXPECT_EQ(
+      translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 0.3}, {16 * kMebibyte, -0.2}}, 0.1),
+      8 * kMebibyte);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 0.3}, {16 * kMebibyte, 40}}, 0.1),
+            2 * kMebibyte);
 }
 
 TEST(TranslatedSpan, IsTheSmallestWhereAllOthersHaveMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 60}}, 0), kMiB);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 60}}, 0), kMebibyte);
 }
 
 // Lines that meet in a set of L2 miss there; a TLB whose entries 16 MiB need no more of has enough of them for 4.
 TEST(TranslatedSpan, IsNotEndedByWhatALargerOneDoesNotShow) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 9}, {16 * kMiB, 0}}, 0), 8 * kMiB);
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 9}, {16 * kMiB, 0}, {64 * kMiB, 40}}, 0),
-            8 * kMiB);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 9}, {16 * kMebibyte, 0}}, 0),
+            8 * kMebibyte);
+  EXPECT_EQ(
+      translated_bytes(
+          std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 9}, {16 * kMebibyte, 0}, {64 * kMebibyte, 40}}, 0),
+      8 * kMebibyte);
 }
 
 TEST(TranslatedSpan, IsNoneWhereEvenTheSmallestHasMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 60}, {4 * kMiB, 80}}, 0), 0u);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 60}, {4 * kMebibyte, 80}}, 0), 0u);
   EXPECT_EQ(translated_bytes({}, 0), 0u);
 }
 
 TEST(TranslatedSpan, AllowsForWhatThePairsOfOnePageDifferBy) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 5.5}}, 5), kMiB);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 5.5}}, 5), kMebibyte);
 }
 
 }  // namespace

@@ -57,8 +57,9 @@ struct ClusterResult {
   // Cycles of one access, the timer's own cost taken off, by cluster: of its reader (chase), its first block (bulk
   // copies, from one copy's issue to the next's) or its slowest (read: from one load of a warp to its next).
   std::vector<double> cycles;
-  std::uint64_t bytes_moved = 0;       // by all blocks, timed
-  double seconds = 0;                  // from start to end of the slowest block
+  std::uint64_t bytes_moved = 0;  // by all blocks, timed
+  double seconds = 0;             // from start to end of the slowest block
+  [[nodiscard]] double bytes_per_second() const { return static_cast<double>(bytes_moved) / seconds; }
   std::uint32_t clusters_at_once = 0;  // of this size that fit, as the vendor's interface says; 0: it does not tell
   std::uint32_t largest_cluster = 0;   // that fits, as the vendor's interface says; 0: it does not tell
   friend bool operator==(const ClusterResult&, const ClusterResult&) = default;

@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kMaxCodeInstructions = 24192;
 inline constexpr std::uint32_t kMaxCodeBlocks = kMaxCodeInstructions / kCodeBlockInstructions;
 inline constexpr std::uint32_t kCodeLeadInstructions = 128;
 inline constexpr std::uint32_t kCodeLeadStep = 2;
+inline constexpr std::uint32_t kCodeLeads = kCodeLeadInstructions / kCodeLeadStep;
 inline constexpr std::uint32_t kMaxCodeBehindLead = 7680;
 
 // And two stretches of blocks that are jumped over: what runs of a block is a test whether the pass ends there and a

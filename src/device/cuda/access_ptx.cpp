@@ -157,7 +157,7 @@ void phases(PtxText& text, const Kernel& kernel) {
   two_phases(text, round, wait);
 }
 
-void epilogue(PtxText& text) {
+void access_epilogue(PtxText& text) {
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");
@@ -173,11 +173,11 @@ void access_kernel(PtxText& text, const Kernel& kernel) {
   if (kernel.shared()) fill_shared(text, kernel);
   find_start(text, kernel);
   phases(text, kernel);
-  epilogue(text);
+  access_epilogue(text);
 }
 
 // Every thread of the grid takes every so many-th word.
-void fill_kernel(PtxText& text) {
+void access_fill_kernel(PtxText& text) {
   kernel_line(text, "fill_links", sizeof(AccessParameters));
   text.raw(R"({
   .reg .pred %done;
@@ -219,7 +219,7 @@ std::string generate_access_ptx(const PtxTarget& target) {
   PtxText text;
   text.raw(module_header(target));
   for (const Kernel& kernel : launch::kAccessKernels) access_kernel(text, kernel);
-  fill_kernel(text);
+  access_fill_kernel(text);
   return text.take();
 }
 

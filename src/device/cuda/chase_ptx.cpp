@@ -301,7 +301,7 @@ void end_step(PtxText& text) {
   text.line("FLUSHED:");
 }
 
-void epilogue(PtxText& text) {
+void chase_epilogue(PtxText& text) {
   text.line("REPORT_ERROR:");
   text.line("@%first_thread st.global.cg.u32 [%result + {}], {};", offsetof(BlockRecord, error), kNoLink);
   text.line("bra FINISH;");
@@ -340,7 +340,7 @@ void chase_kernel(PtxText& text, std::uint64_t frame_bytes = 0) {
   text.line("add.u64 %step, %step, {};", sizeof(StepTask));
   text.line("add.u32 %step_index, %step_index, 1;");
   text.line("bra NEXT_STEP;");
-  epilogue(text);
+  chase_epilogue(text);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void cluster_barrier(PtxText& text) {
   text.line("barrier.cluster.wait.acquire;");
 }
 
-void epilogue(PtxText& text) {
+void cluster_epilogue(PtxText& text) {
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");
@@ -89,7 +89,7 @@ void epilogue(PtxText& text) {
   text.line("}}");
 }
 
-void chase_kernel(PtxText& text) {
+void cluster_chase_kernel(PtxText& text) {
   prologue(text, ClusterOp::kChase, 1);
   text.line(".reg .b64 %start_pointer, %pointer, %next;");
   text.line("cvt.u64.u32 %start_pointer, %window;");
@@ -123,7 +123,7 @@ void chase_kernel(PtxText& text) {
     text.line("@%lost bra LOST;");
   };
   two_phases(text, round, wait);
-  epilogue(text);
+  cluster_epilogue(text);
 }
 
 void read_kernel(PtxText& text) {
@@ -165,7 +165,7 @@ CLEARED:
     text.line("@%lost bra LOST;");
   };
   two_phases(text, round, wait);
-  epilogue(text);
+  cluster_epilogue(text);
 }
 
 // Until the copy into %slot has arrived that was issued with the parity %wanted; at once where there was none yet.
@@ -240,7 +240,7 @@ INIT:
     text.line("mov.u32 %slot, 0;");
   };
   two_phases(text, round, wait);
-  epilogue(text);
+  cluster_epilogue(text);
 }
 
 }  // namespace
@@ -265,7 +265,7 @@ PtxTarget cluster_target(const PtxTarget& target, int driver_version) {
 std::string generate_cluster_ptx(const PtxTarget& target) {
   PtxText text;
   text.raw(module_header(target));
-  chase_kernel(text);
+  cluster_chase_kernel(text);
   read_kernel(text);
   bulk_copy_kernel(text);
   return text.take();

@@ -101,7 +101,7 @@ void let_threads_differ(PtxText& text) {
   text.line("add.u32 %end, %end, %value;");
 }
 
-void load_step(PtxText& text) {
+void load_code_step(PtxText& text) {
   const auto load = [&](std::string_view type, std::string_view reg, std::size_t offset) {
     text.line("ld.global.cg.{} {}, [%steps + {}];", type, reg, offset);
   };
@@ -310,7 +310,7 @@ void step_end(PtxText& text) {
   text.line("bra NEXT_STEP;");
 }
 
-void epilogue(PtxText& text) {
+void code_epilogue(PtxText& text) {
   text.line("FINISH:");
   stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
   for (std::uint32_t i = 1; i < kChains; ++i) text.line("add.f32 %f0, %f0, %f{};", i);
@@ -338,7 +338,7 @@ void code_kernel(PtxText& text, const PtxTarget& target, std::string_view name, 
   text.line("NEXT_STEP:");
   text.line("setp.ge.u32 %done, %step_index, %step_count;");
   text.line("@%done bra FINISH;");
-  load_step(text);
+  load_code_step(text);
   if (target.sm / 10 == 8) let_threads_differ(text);
   text.line("setp.eq.u32 %mine, %thread_id, %thread;");
   text.line("setp.eq.and.u32 %mine, %step_slot, %slot, %mine;");
@@ -348,7 +348,7 @@ void code_kernel(PtxText& text, const PtxTarget& target, std::string_view name, 
   run_step(text, code);
   constants_step(text);
   step_end(text);
-  epilogue(text);
+  code_epilogue(text);
 }
 
 template <CodeStepKind kKind>

@@ -28,7 +28,7 @@ std::string forbidden_node(const std::string& device_folder) {
     std::error_code ignored;
     std::string path = entry.string();
     if (!entry.filename().string().starts_with("nvidia") || std::filesystem::is_directory(entry, ignored)) continue;
-    if (access(path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) return path;
+    if (::access(path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) return path;
   }
   return {};
 }

@@ -119,7 +119,7 @@ KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
 )hip";
 
 // {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: lost.
-constexpr std::string_view kKernel = R"hip(
+constexpr std::string_view kAccessKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();
   const bool first_thread = thread == 0;
@@ -166,8 +166,8 @@ std::string kernel_of(const GfxTarget& target, const AccessKernel& kernel) {
                                       : "p.working_set + ((u64)(block * warps + warp) * p.warp_stride + "
                                         "(u64)lane * p.lane_stride) % p.bytes";
   const char* lost = kernel.has_pointers() ? "link == 0" : load ? "link == kNoLink" : "value == p.never";
-  return fmt::format(fmt::runtime(kKernel), kernel.name(), kernel.shared() ? "u32" : "u64", kernel.shared() ? fill : "",
-                     begin, chain_of(target, kernel), lost);
+  return fmt::format(fmt::runtime(kAccessKernel), kernel.name(), kernel.shared() ? "u32" : "u64",
+                     kernel.shared() ? fill : "", begin, chain_of(target, kernel), lost);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "device/hip/chase_source.h"
+#include "device/hip/source_text.h"
 
 namespace gputopo::hip {
 namespace {
@@ -22,7 +23,7 @@ std::string dispatch(std::string_view kind, std::string_view arguments, bool by_
   return text;
 }
 
-constexpr std::string_view kKernels = R"hip(
+constexpr std::string_view kChaseKernels = R"hip(
 // Until the steps before `index` have ended, on whatever SM. False: they did not.
 DEVICE bool wait_for_turn(const Task& task, u32 index) {
   const u64 begin = clock();
@@ -201,10 +202,6 @@ KERNEL void spin(u64 records, u64 ticks) {
 }
 )hip";
 
-void replace(std::string& text, std::string_view placeholder, std::string_view by) {
-  text.replace(text.find(placeholder), placeholder.size(), by);
-}
-
 }  // namespace
 
 const std::string_view kChaseStructs = R"hip(
@@ -220,11 +217,11 @@ struct Step {
 )hip";
 
 std::string chase_kernels() {
-  std::string kernels(kKernels);
-  replace(kernels, "@TOUCH@", dispatch("touch", "(task, step)", false));
-  replace(kernels, "@TIMED@", dispatch("timed", "(task, step, cycles)", true));
-  replace(kernels, "@PAIRED@", dispatch("paired", "(task, step, cycles)", true, true));
-  replace(kernels, "@WARM@", dispatch("warm", "(task, step, cycles)", true));
+  std::string kernels(kChaseKernels);
+  replace_placeholder(kernels, "@TOUCH@", dispatch("touch", "(task, step)", false));
+  replace_placeholder(kernels, "@TIMED@", dispatch("timed", "(task, step, cycles)", true));
+  replace_placeholder(kernels, "@PAIRED@", dispatch("paired", "(task, step, cycles)", true, true));
+  replace_placeholder(kernels, "@WARM@", dispatch("warm", "(task, step, cycles)", true));
   return kernels;
 }
 

@@ -133,7 +133,7 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
 }}
 )hip";
 
-constexpr std::string_view kKernels = R"hip(
+constexpr std::string_view kCodeKernels = R"hip(
 struct Parameters {
   u64 steps, records, turn;
   u32 step_count, never, wanted_sm[2], patience_cycles, longest_wait_cycles;
@@ -260,7 +260,7 @@ std::string generate_code_source(const GfxTarget& target) {
                        arithmetic(kCodeBlockInstructions - kLeavingInstructions), target.bypass,
                        kCodeLeadInstructions / kChains, arithmetic(kChains), kMaxCodeBlocks - kMaxCodeBlocks / 2,
                        starts, results));
-  text.raw(kKernels);
+  text.raw(kCodeKernels);
   return text.take();
 }
 

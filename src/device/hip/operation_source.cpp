@@ -47,7 +47,7 @@ SAME_PLACE(longest_wait_cycles);
 // {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
 // inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: a function
 // that is called, if any.
-constexpr std::string_view kKernel = R"hip(
+constexpr std::string_view kOperationKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();
   const bool first_thread = thread == 0;
@@ -251,7 +251,7 @@ std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
   }
   GridOperands grid;
   if (!uses(shape, "$o")) grid = {{}, {}, {}, {}};
-  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers.append(grid.registers),
+  return fmt::format(fmt::runtime(kOperationKernel), shape.kernel_name(), registers.append(grid.registers),
                      round_of(target, shape), outputs.append(grid.outputs), inputs.append(grid.inputs), results,
                      grid.apart, uses(shape, "9f") ? kFunction : std::string_view{});
 }

@@ -15,6 +15,11 @@ namespace gputopo::hip {
 // of launch::AccessParameters, and kStartedApart.
 extern const std::string_view kStartTogether;
 
+// `placeholder` is in `text`, once.
+inline void replace_placeholder(std::string& text, std::string_view placeholder, std::string_view by) {
+  text.replace(text.find(placeholder), placeholder.size(), by);
+}
+
 class SourceText {
  public:
   // Types, clocks, accesses that leave vL1 and the scalar cache alone, and BlockRecord: its fields, what begins and

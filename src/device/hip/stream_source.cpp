@@ -83,7 +83,7 @@ std::string write_tile(const GfxTarget& target, const StreamShape& shape) {
                      shared ? "s_waitcnt lgkmcnt(0)" : "s_waitcnt vmcnt(0)", inputs);
 }
 
-constexpr std::string_view kKernel = R"hip(
+constexpr std::string_view kStreamKernel = R"hip(
 typedef unsigned int u128 __attribute__((ext_vector_type(4)));
 DEVICE u32 first_word(u32 value) { return value; }
 DEVICE u32 first_word(u64 value) { return (u32)value; }
@@ -135,10 +135,6 @@ KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u
 }
 )hip";
 
-void replace(std::string& text, std::string_view placeholder, std::string_view by) {
-  text.replace(text.find(placeholder), placeholder.size(), by);
-}
-
 }  // namespace
 
 std::string generate_stream_source(const GfxTarget& target, const StreamShape& shape) {
@@ -148,13 +144,14 @@ std::string generate_stream_source(const GfxTarget& target, const StreamShape& s
   text.constant("kArrays", shape.op == StreamOp::kCopy ? 2 : 1);
   text.constant("kOfWavefronts", shape.space == Space::kScalar ? 1 : 0);
   text.constant("kInLds", shape.space == Space::kShared ? 1 : 0);
-  std::string kernel(kKernel);
+  std::string kernel(kStreamKernel);
   std::string body;
   if (shape.op != StreamOp::kWrite) body += read_tile(target, shape);
   if (shape.op != StreamOp::kRead) body += write_tile(target, shape);
-  replace(kernel, "FILLER",
-          shape.op == StreamOp::kWrite ? fmt::format("{} filler = {{}};", words_of(shape.vector_bytes).type) : "");
-  replace(kernel, "@BODY@", body);
+  replace_placeholder(
+      kernel, "FILLER",
+      shape.op == StreamOp::kWrite ? fmt::format("{} filler = {{}};", words_of(shape.vector_bytes).type) : "");
+  replace_placeholder(kernel, "@BODY@", body);
   text.raw(kernel);
   return text.take();
 }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kDefaultNode = "h200x2";
 
-std::unique_ptr<Links> open_sim(const std::string& rest, std::uint64_t seed) {
+std::unique_ptr<Links> open_simulated(const std::string& rest, std::uint64_t seed) {
   if (rest.ends_with(".json") || rest.find('/') != std::string::npos) {
     const std::string text = read_file(rest);
     try {
@@ -72,13 +72,13 @@ std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
     const std::string device = default_device().spec;
     if (device.starts_with("cuda:")) return cuda::open_cuda_links();
     if (device.starts_with("hip:")) return hip::open_hip_links();
-    return open_sim(std::string(kDefaultNode), seed);
+    return open_simulated(std::string(kDefaultNode), seed);
   }
   if (spec == "cuda") return cuda::open_cuda_links();
   if (spec == "hip") return hip::open_hip_links();
   const std::size_t colon = spec.find(':');
   const std::string rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
-  if (spec.starts_with("sim:") && !rest.empty()) return open_sim(rest, seed);
+  if (spec.starts_with("sim:") && !rest.empty()) return open_simulated(rest, seed);
   if (spec.starts_with("replay:") && !rest.empty()) return node::open_recorded_links(rest);
   throw UsageError(
       fmt::format("unknown node '{}'; use one of cuda, hip, sim:NAME, sim:FILE.json, replay:FOLDER", spec));

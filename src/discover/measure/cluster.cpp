@@ -4,7 +4,7 @@
 namespace gputopo {
 namespace {
 
-Attribute latency(Context& context, const ElementInfo&) {
+Attribute cluster_latency(Context& context, const ElementInfo&) {
   const probe::ClusterSurvey& clusters = context.clusters();
   probe::Lab lab = context.lab();
   return probe::measure_cluster_latency(lab, clusters);
@@ -38,7 +38,7 @@ Attribute copy_bandwidth(Context& context, const ElementInfo&) {
 }
 
 constexpr Step kClusterSteps[] = {
-    {ElementKind::kClusterPath, AttributeId::kLatency, latency, one_kernel_of<ClusterProgram>},
+    {ElementKind::kClusterPath, AttributeId::kLatency, cluster_latency, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kClusterSms, cluster_sms, one_kernel_of<ClusterProgram>},

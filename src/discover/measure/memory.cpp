@@ -43,7 +43,7 @@ Attribute memory_bandwidth(Context& context, const ElementInfo&) {
 }
 
 // With the whole way from the first cache to memory beside it.
-Attribute sm_read_bandwidth(Context& context, const ElementInfo&) {
+Attribute memory_sm_read_bandwidth(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   Attribute attribute = probe::measure_bandwidth(lab, probe::one_sm_memory_streams(lab), "best_stream_of_one_sm");
   if (!context.keep_samples()) return attribute;
@@ -209,7 +209,7 @@ constexpr Step kMemorySteps[] = {
     {ElementKind::kMemory, AttributeId::kLatencyPatterns, latency_patterns},
     {ElementKind::kMemory, AttributeId::kReadBandwidth, memory_bandwidth<StreamOp::kRead>},
     {ElementKind::kMemory, AttributeId::kWriteBandwidth, memory_bandwidth<StreamOp::kWrite>},
-    {ElementKind::kMemory, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
+    {ElementKind::kMemory, AttributeId::kSmReadBandwidth, memory_sm_read_bandwidth},
     {ElementKind::kMemory, AttributeId::kLoadedLatency, memory_loaded_latency, one_kernel_of<AccessProgram>},
 };
 

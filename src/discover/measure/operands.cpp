@@ -19,17 +19,17 @@ std::string constant_cache_like(Context& context, const probe::FoundOperandCache
   return "";
 }
 
-Attribute size(Context& context, const ElementInfo&) {
+Attribute operand_size(Context& context, const ElementInfo&) {
   return probe::operand_cache_size(context.code.operands(), context.keep_samples());
 }
 
-Attribute miss_penalty(Context& context, const ElementInfo&) {
+Attribute operand_miss_penalty(Context& context, const ElementInfo&) {
   return probe::operand_miss_penalty(context.code.operands());
 }
 
-Attribute ways(Context& context, const ElementInfo&) { return probe::operand_ways(context.code.operands()); }
+Attribute operand_ways(Context& context, const ElementInfo&) { return probe::operand_ways(context.code.operands()); }
 
-Attribute shared_with(Context& context, const ElementInfo&) {
+Attribute operand_shared_with(Context& context, const ElementInfo&) {
   const probe::FoundOperandCache& cache = context.code.operands();
   const std::string of_loads = constant_cache_like(context, cache);
   probe::Lab lab = context.lab();
@@ -41,10 +41,10 @@ std::vector<Program> operand_kernels(const DeviceInfo&) {
 }
 
 constexpr Step kOperandsSteps[] = {
-    {ElementKind::kOperandCache, AttributeId::kSize, size, operand_kernels},
-    {ElementKind::kOperandCache, AttributeId::kMissPenalty, miss_penalty, operand_kernels},
-    {ElementKind::kOperandCache, AttributeId::kWays, ways, operand_kernels},
-    {ElementKind::kOperandCache, AttributeId::kSharedWith, shared_with, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kSize, operand_size, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kMissPenalty, operand_miss_penalty, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kWays, operand_ways, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kSharedWith, operand_shared_with, operand_kernels},
 };
 
 }  // namespace
