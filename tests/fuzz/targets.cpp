@@ -184,7 +184,7 @@ void check_forms(const std::string& text) {
 
 }  // namespace
 
-void command_line(std::string_view bytes) {
+bool command_line(std::string_view bytes) {
   std::vector<std::string> arguments = {"gputopo"};
   for (std::string& line : lines_of(bytes)) arguments.push_back(line.substr(0, line.find('\0')));
   std::vector<char*> pointers;
@@ -192,11 +192,13 @@ void command_line(std::string_view bytes) {
   pointers.push_back(nullptr);
   try {
     static_cast<void>(cli::parse_command_line(static_cast<int>(arguments.size()), pointers.data()));
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
-void names(std::string_view bytes) {
+bool names(std::string_view bytes) {
   const std::vector<std::string> lines = lines_of(bytes);
   Topology topology;
   CheckResult result;
@@ -219,36 +221,43 @@ void names(std::string_view bytes) {
   topology.memory.push_back(element);
   const std::optional<std::string> problem = test::prometheus_problem(check_to_prometheus(result, topology));
   hold(!problem, "a collector refuses: " + problem.value_or(""));
+  return true;
 }
 
-void report(std::string_view bytes) {
+bool report(std::string_view bytes) {
   try {
     const Topology topology = read_json(bytes);
     render(topology);
     show_instance(topology);
     compare(topology);
     predict_on(topology, some_kernel());
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
-void recording(std::string_view bytes) {
+bool recording(std::string_view bytes) {
   try {
     const auto device = open_recording_bytes(packed(bytes));
     render(discover(*device, {.elements = {"device", "l1"}, .attributes = {"read_bandwidth", "line_size"}}));
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
-void kernel(std::string_view bytes) {
+bool kernel(std::string_view bytes) {
   static const Topology topology = known_gpu();
   try {
     predict_on(topology, kernel_model::read_kernel(bytes));
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
-void store(std::string_view bytes) {
+bool store(std::string_view bytes) {
   try {
     const fleet::Store store = fleet::read_store(bytes);
     const fleet::Judgement judgement = fleet::judge(store, 0);
@@ -259,11 +268,13 @@ void store(std::string_view bytes) {
     const std::optional<std::string> problem = test::prometheus_problem(fleet::findings_to_prometheus(judgement));
     hold(!problem, "a collector refuses: " + problem.value_or(""));
     static_cast<void>(fleet::read_store(fleet::write_store(store)));
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
-void machine(std::string_view bytes) {
+bool machine(std::string_view bytes) {
   try {
     const auto device = sim::make_sim_device(sim::parse_machine(std::string(bytes)), 1, 1);
     for (const Program& program : few_programs()) {
@@ -272,7 +283,9 @@ void machine(std::string_view bytes) {
       } catch (const Error&) {
       }
     }
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 
