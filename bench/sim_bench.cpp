@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "device/replay/recording.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <vector>
 
-#include "device/sim/machine.h"
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
+#include "device/sim/machine/machine.h"
 #include "file/digest.h"
 #include "file/environment.h"
 #include "file/private_folder.h"

@@ -29,7 +29,7 @@
 #include "cli/turn.h"
 #include "cli/watchdog.h"
 #include "device/cuda/cuda_device.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "file/folder_output.h"
 #include "file/visible.h"
 #include "file/writable.h"
@@ -40,10 +40,10 @@
 #include "gputopo/report.h"
 #include "kernel_model/kernel.h"
 #include "kernel_model/prediction.h"
-#include "report/coverage.h"
+#include "report/compare/published.h"
 #include "report/formats.h"
-#include "report/published.h"
-#include "report/text_table.h"
+#include "report/terminal/coverage.h"
+#include "report/words/text_table.h"
 
 namespace gputopo::cli {
 namespace {

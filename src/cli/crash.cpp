@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "file/unfinished.h"
 
 namespace gputopo::cli {

@@ -10,9 +10,9 @@
 #include "cli/watchdog.h"
 #include "file/visible.h"
 #include "gputopo/error.h"
-#include "report/csv_text.h"
 #include "report/export/value_path.h"
-#include "report/hierarchy.h"
+#include "report/words/csv_text.h"
+#include "report/words/hierarchy.h"
 
 namespace gputopo::cli {
 namespace {

@@ -20,7 +20,7 @@
 #include "cli/terminal_style.h"
 #include "cli/turn.h"
 #include "cli/watchdog.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "file/digest.h"
 #include "file/folder_output.h"
 #include "file/host.h"

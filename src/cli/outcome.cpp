@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "gputopo/catalogue.h"
-#include "report/units.h"
+#include "report/words/units.h"
 
 namespace gputopo::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "file/environment.h"
-#include "report/text_table.h"
+#include "report/words/text_table.h"
 
 namespace gputopo::cli {
 namespace {

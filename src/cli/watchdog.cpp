@@ -12,7 +12,7 @@
 
 #include "cli/options.h"
 #include "cli/standard_streams.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "file/unexpected.h"
 #include "file/unfinished.h"
 

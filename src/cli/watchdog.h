@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 
 namespace gputopo::cli {
 

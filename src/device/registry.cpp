@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "device/cuda/cuda_device.h"
-#include "device/driver_question.h"
+#include "device/driver/driver_question.h"
 #include "device/hip/hip_device.h"
 #include "device/replay/replay.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/device.h"
 #include "gputopo/device_lock.h"
 #include "gputopo/file.h"

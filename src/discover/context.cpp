@@ -1,7 +1,7 @@
 #include "discover/context.h"
 
 #include "discover/measure/step.h"
-#include "probe/settle.h"
+#include "probe/bench/settle.h"
 
 namespace gputopo {
 

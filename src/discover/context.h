@@ -4,14 +4,14 @@
 
 #include "discover/attributes.h"
 #include "discover/findings/caches.h"
-#include "discover/findings/code.h"
+#include "discover/findings/code_findings.h"
 #include "discover/memo.h"
-#include "probe/access.h"
-#include "probe/cluster.h"
-#include "probe/control.h"
-#include "probe/occupancy.h"
-#include "probe/operation.h"
-#include "probe/tlb.h"
+#include "probe/cluster/cluster.h"
+#include "probe/compute/control.h"
+#include "probe/compute/operation.h"
+#include "probe/compute/sm_resources.h"
+#include "probe/tlb/tlb.h"
+#include "probe/warps/access.h"
 
 namespace gputopo {
 

@@ -15,9 +15,9 @@
 #include "discover/scheduler.h"
 #include "discover/selection.h"
 #include "file/host.h"
-#include "probe/drift.h"
-#include "probe/drift_decision.h"
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
+#include "probe/latency/drift.h"
+#include "probe/latency/drift_decision.h"
 
 namespace gputopo {
 namespace {

@@ -1,7 +1,7 @@
 #include "discover/memo.h"
 
 #include "gputopo/error.h"
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
 
 namespace gputopo {
 

@@ -13,7 +13,7 @@
 #include "discover/attributes.h"
 #include "discover/memo.h"
 #include "gputopo/discover.h"
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
 
 namespace gputopo {
 

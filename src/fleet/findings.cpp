@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "file/visible.h"
-#include "report/csv_text.h"
-#include "report/prometheus_text.h"
-#include "report/text_table.h"
-#include "report/units.h"
+#include "report/compare/prometheus_text.h"
+#include "report/words/csv_text.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
 
 namespace gputopo::fleet {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "fleet/findings.h"
-#include "report/html_page.h"
-#include "report/units.h"
+#include "report/html/page.h"
+#include "report/words/units.h"
 
 namespace gputopo::fleet {
 namespace {

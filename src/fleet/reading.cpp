@@ -9,7 +9,7 @@
 #include "file/digest.h"
 #include "file/limits.h"
 #include "gputopo/catalogue.h"
-#include "report/value_text.h"
+#include "report/words/value_text.h"
 
 namespace gputopo::fleet {
 namespace {

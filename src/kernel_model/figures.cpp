@@ -9,8 +9,8 @@
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "report/export/value_path.h"
-#include "report/export/values.h"
-#include "report/hierarchy.h"
+#include "report/words/hierarchy.h"
+#include "report/words/values.h"
 
 namespace gputopo::kernel_model {
 namespace {

@@ -8,8 +8,8 @@
 #include "gputopo/error.h"
 #include "kernel_model/demand.h"
 #include "kernel_model/figures.h"
-#include "report/export/values.h"
-#include "report/hierarchy.h"
+#include "report/words/hierarchy.h"
+#include "report/words/values.h"
 
 namespace gputopo::kernel_model {
 namespace {

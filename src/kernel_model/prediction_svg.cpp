@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "kernel_model/prediction.h"
-#include "report/draw.h"
-#include "report/units.h"
+#include "report/drawing/draw.h"
+#include "report/words/units.h"
 
 namespace gputopo::kernel_model {
 namespace {

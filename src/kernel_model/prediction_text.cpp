@@ -5,8 +5,8 @@
 
 #include "file/visible.h"
 #include "kernel_model/prediction.h"
-#include "report/text_table.h"
-#include "report/units.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
 
 namespace gputopo::kernel_model {
 namespace {

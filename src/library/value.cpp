@@ -14,9 +14,9 @@
 #include "file/visible.h"
 #include "library/memory.h"
 #include "library/report.h"
-#include "report/csv_text.h"
 #include "report/export/value_path.h"
-#include "report/hierarchy.h"
+#include "report/words/csv_text.h"
+#include "report/words/hierarchy.h"
 
 namespace gputopo::library {
 namespace {

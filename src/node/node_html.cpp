@@ -3,11 +3,11 @@
 
 #include "gputopo/node.h"
 #include "node/node_view.h"
-#include "report/chart.h"
-#include "report/html_page.h"
-#include "report/plot.h"
-#include "report/units.h"
-#include "report/value_text.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/plot.h"
+#include "report/html/page.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo {
 namespace {

@@ -11,7 +11,7 @@
 #include "gputopo/error.h"
 #include "gputopo/node.h"
 #include "gputopo/report.h"
-#include "report/attribute_json.h"
+#include "report/json/attribute.h"
 
 namespace gputopo {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "node/node_view.h"
-#include "report/units.h"
+#include "report/words/units.h"
 
 namespace gputopo::node {
 namespace {

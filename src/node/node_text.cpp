@@ -4,9 +4,9 @@
 #include "file/visible.h"
 #include "gputopo/node.h"
 #include "node/node_view.h"
-#include "report/text_table.h"
-#include "report/units.h"
-#include "report/value_text.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo {
 namespace {

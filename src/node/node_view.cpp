@@ -7,9 +7,9 @@
 #include <map>
 #include <span>
 
-#include "report/text_table.h"
-#include "report/units.h"
-#include "report/value_text.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo::node {
 namespace {

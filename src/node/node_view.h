@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gputopo/node.h"
-#include "report/markup.h"
+#include "report/drawing/markup.h"
 
 namespace gputopo::node {
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "gputopo/program.h"
-#include "program/access.h"
-#include "program/chase.h"
-#include "program/cluster.h"
-#include "program/code.h"
-#include "program/launch.h"
-#include "program/occupancy.h"
-#include "program/operation.h"
-#include "program/stream.h"
+#include "program/access_fields.h"
+#include "program/chase_fields.h"
+#include "program/cluster_fields.h"
+#include "program/code_fields.h"
+#include "program/launch_fields.h"
+#include "program/occupancy_fields.h"
+#include "program/operation_fields.h"
+#include "program/stream_fields.h"
 
 namespace gputopo {
 

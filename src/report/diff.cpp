@@ -10,13 +10,13 @@
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "report/compare.h"
-#include "report/compared_curves.h"
-#include "report/hierarchy.h"
-#include "report/html_page.h"
-#include "report/spread.h"
-#include "report/text_table.h"
-#include "report/value_json.h"
+#include "report/compare/compare.h"
+#include "report/compare/compared_curves.h"
+#include "report/compare/spread.h"
+#include "report/html/page.h"
+#include "report/json/value.h"
+#include "report/words/hierarchy.h"
+#include "report/words/text_table.h"
 
 namespace gputopo {
 namespace {

@@ -4,14 +4,14 @@
 
 #include "file/visible.h"
 #include "gputopo/report.h"
-#include "report/advice.h"
-#include "report/chart.h"
-#include "report/curve.h"
-#include "report/hierarchy.h"
-#include "report/markup.h"
-#include "report/plot.h"
-#include "report/svg.h"
-#include "report/thin.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/curve.h"
+#include "report/drawing/markup.h"
+#include "report/drawing/plot.h"
+#include "report/drawing/svg.h"
+#include "report/json/thin.h"
+#include "report/words/advice.h"
+#include "report/words/hierarchy.h"
 
 namespace gputopo {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "file/folder_output.h"
 #include "gputopo/report.h"
-#include "report/csv_text.h"
-#include "report/hierarchy.h"
+#include "report/words/csv_text.h"
+#include "report/words/hierarchy.h"
 
 namespace gputopo {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "file/visible.h"
 #include "gputopo/report.h"
-#include "report/csv_text.h"
-#include "report/hierarchy.h"
-#include "report/units.h"
+#include "report/words/csv_text.h"
+#include "report/words/hierarchy.h"
+#include "report/words/units.h"
 
 namespace gputopo {
 namespace {

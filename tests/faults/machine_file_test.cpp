@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/device.h"
 #include "gputopo/report.h"
 #include "support/command.h"

@@ -8,7 +8,7 @@
 
 #include "cli/options.h"
 #include "device/replay/replay.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "file/visible.h"
 #include "fleet/findings.h"
 #include "fleet/judgement.h"
@@ -18,8 +18,8 @@
 #include "gputopo/report.h"
 #include "kernel_model/kernel.h"
 #include "kernel_model/prediction.h"
-#include "report/csv_text.h"
-#include "report/markup.h"
+#include "report/drawing/markup.h"
+#include "report/words/csv_text.h"
 #include "support/prometheus_check.h"
 
 namespace gputopo::fuzz {

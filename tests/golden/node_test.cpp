@@ -5,7 +5,7 @@
 
 #include "gputopo/file.h"
 #include "node/node_view.h"
-#include "report/html_page.h"
+#include "report/html/page.h"
 #include "support/golden.h"
 
 namespace gputopo {

@@ -8,10 +8,10 @@
 
 #include <set>
 
-#include "report/chart.h"
-#include "report/html_page.h"
-#include "report/plot.h"
-#include "report/thin.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/plot.h"
+#include "report/html/page.h"
+#include "report/json/thin.h"
 #include "support/command.h"
 #include "support/golden.h"
 #include "support/sample_topology.h"

@@ -24,7 +24,7 @@ expect() { grep -q -E -- "$2" <<<"$1" || fail "without $2: $1"; }
 refuse() { ! grep -q -E -- "$2" <<<"$1" || fail "with $2: $1"; }
 # Flags that the user did not ask for: levels of optimization other than -Os, and warnings.
 foreign='-O[0123g]| -W(all|extra|pedantic|shadow|conversion|error)'
-numerics=src/stats/descriptive.cpp other=src/report/units.cpp
+numerics=src/stats/descriptive.cpp other=src/report/words/units.cpp
 
 case $check in
   own_flags)

@@ -37,6 +37,30 @@ ALLOWED = {
             "fleet"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
+# The folders of a layer, each with the folders of the layer whose files its own may include. "" is the layer's own folder.
+FOLDERS = {
+    "probe": {
+        "bench": [], "survey": ["bench"], "bandwidth": ["bench", "survey"], "capacity": ["bench", "survey"],
+        "compute": ["bench"], "warps": ["bench", "survey"], "cluster": ["bench", "survey", "bandwidth", "compute"],
+        "sharing": ["bench", "survey"], "structure": ["bench", "survey", "capacity"],
+        "partitions": ["bench", "survey", "capacity"], "latency": ["bench", "survey", "partitions"],
+        "tlb": ["bench", "survey"], "code": ["bench", "survey", "capacity"],
+    },
+    "device": {
+        "driver": [], "replay": ["driver"], "node": ["driver", "sim/machine"], "launch": ["driver"],
+        "cuda": ["driver", "launch", "node"], "hip": ["driver", "launch", "node"],
+        "sim/machine": ["driver"], "sim/cache": ["sim/machine"], "sim/memory": ["sim/cache", "sim/machine"],
+        "sim/programs": ["sim/memory", "sim/machine"],
+        "sim": ["driver", "sim/machine", "sim/memory", "sim/programs"],
+        "": ["driver", "cuda", "hip", "node", "replay", "sim/machine"],
+    },
+    "discover": {"": ["findings", "measure"], "findings": ["", "measure"], "measure": ["", "findings"]},
+    "report": {
+        "words": [], "json": ["words"], "drawing": ["words"], "terminal": ["words", "drawing"],
+        "compare": ["words", "drawing", "json"], "html": ["words", "drawing", "json", "compare"],
+        "export": ["words", "drawing"], "": ["words", "drawing", "json", "html", "compare", "terminal"],
+    },
+}
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
 LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "links": "device", "attributes.def": "model", "elements.def": "model",
                    "operations.def": "operation", "export": "report",
@@ -46,10 +70,24 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
 def layer_of(path):
-    """The layer of a file, as it is included: "probe/size.h", "gputopo/device.h", "gputopo/program/chase.h"."""
+    """The layer of a file, as it is included: "probe/capacity/size.h", "gputopo/device.h", "gputopo/program/chase.h"."""
     first, *rest = path.split("/")
     name = rest[0].removesuffix(".h") if first == "gputopo" and rest else first
     return LAYER_OF_HEADER.get(name, name)
+
+
+def folder_of(path):
+    """The folder of a file of src within its layer: "bench" of "probe/bench/lab.h", "" of "report/formats.h"."""
+    return "/".join(path.split("/")[1:-1])
+
+
+def folders_allow(name, included):
+    """Whether the table of folders lets the file of src `name` include another file of its layer."""
+    folders = FOLDERS.get(name.split("/")[0])
+    if folders is None or included.split("/")[0] != name.split("/")[0]:
+        return True
+    folder = folder_of(name)
+    return folder in folders and folder_of(included) in [folder, *folders[folder]]
 
 
 def is_allowed(layer, included):
@@ -71,6 +109,8 @@ def violations(root):
                     found.append(f"{folder}/{name}: {included} is neither in src nor in include")
                 elif not is_allowed(layer, included):
                     found.append(f"{folder}/{name}: {layer} may not include {included}")
+                elif folder == "src" and not folders_allow(name, included):
+                    found.append(f"{folder}/{name}: {layer}/{folder_of(name)} may not include {included}")
     return found
 
 

@@ -16,7 +16,7 @@ import check_throwing_calls
 
 class Includes(unittest.TestCase):
     def violations(self, **files):
-        """Of a project with these files: src_probe_size_cpp="..." is src/probe/size.cpp."""
+        """Of a project with these files: src_probe_size_cpp="..." is src/probe/capacity/size.cpp."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name, text in files.items():
@@ -30,7 +30,7 @@ class Includes(unittest.TestCase):
             src_cli_a_cpp='#include "gputopo/discover.h"\n#include "report/b.h"\n',
             src_report_b_h='#include <vector>\n#include "gputopo/model.h"\n',
             src_probe_c_cpp='#include "gputopo/device.h"\n#include "gputopo/program/chase.h"\n#include "stats/d.h"\n',
-            src_stats_d_h='// #include "probe/lab.h"\n',
+            src_stats_d_h='// #include "probe/bench/lab.h"\n',
             include_gputopo_discover_h='#include "gputopo/device.h"\n',
             include_gputopo_device_h='#include "gputopo/program.h"\n',
             include_gputopo_program_h='#include "gputopo/program/chase.h"\n',
@@ -45,6 +45,19 @@ class Includes(unittest.TestCase):
             "model may not include stats/e.h", "probe may not include gputopo/discover.h",
             "probe may not include device/sim/b.h", "report may not include gputopo/device.h",
             "device may not include model/d.h"])
+
+    def test_folders_of_a_layer(self):
+        self.assertEqual(self.violations(
+            src_probe_capacity_a_cpp='#include "probe/survey/b.h"\n#include "probe/capacity/c.h"\n',
+            src_probe_survey_b_h='#include "probe/bench/d.h"\n', src_probe_capacity_c_h="", src_probe_bench_d_h="",
+            src_report_e_cpp='#include "report/json/f.h"\n', src_report_json_f_h=""), [])
+        found = self.violations(
+            src_probe_survey_a_cpp='#include "probe/capacity/b.h"\n', src_probe_capacity_b_h="",
+            src_report_words_c_cpp='#include "report/d.h"\n', src_report_d_h="",
+            src_probe_colour_e_cpp='#include "probe/capacity/b.h"\n')
+        self.assertEqual([line.split(": ")[1] for line in found], [
+            "probe/colour may not include probe/capacity/b.h", "probe/survey may not include probe/capacity/b.h",
+            "report/words may not include report/d.h"])
 
     def test_what_the_table_does_not_know(self):
         found = self.violations(src_colour_a_cpp="", src_model_b_cpp='#include "c.h"\n')

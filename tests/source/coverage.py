@@ -16,11 +16,11 @@ LEAST_PERCENT = 90
 # What reads, checks or repeats what a file or a command line says.
 READERS = [
     "src/file/*", "src/cli/options.cpp",
-    "src/device/info_check.cpp", "src/device/info_fields.h", "src/device/registry.cpp", "src/device/replay/*",
+    "src/device/driver/info_check.cpp", "src/device/driver/info_fields.h", "src/device/registry.cpp", "src/device/replay/*",
     "src/device/sim/machine_*", "src/device/sim/limits.*",
     "src/model/catalogue.cpp", "src/model/likeness.*", "src/program/*",
-    "src/report/check.cpp", "src/report/csv_text.h", "src/report/json.cpp", "src/report/markup.*",
-    "src/report/prometheus_text.*", "src/report/upgrade.*", "src/report/value_json.h", "src/report/visible_report.*",
+    "src/report/compare/check.cpp", "src/report/words/csv_text.h", "src/report/json/json.cpp", "src/report/drawing/markup.*",
+    "src/report/compare/prometheus_text.*", "src/report/json/upgrade.*", "src/report/json/value.h", "src/report/words/visible_report.*",
 ]
 # Without those that read nothing: they take long.
 TESTS = {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "device/sim/machine_fields.h"
+#include "device/sim/machine/fields.h"
 
 namespace gputopo::truth {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::truth {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gputopo/catalogue.h"
-#include "probe/change_point_decision.h"
+#include "probe/capacity/change_point_decision.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
 #include "support/trial.h"

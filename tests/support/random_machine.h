@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::truth {
 

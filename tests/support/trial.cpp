@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "report/value_text.h"
+#include "report/words/value_text.h"
 #include "support/seeds.h"
 #include "support/wide_machine.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/truths.h"
 

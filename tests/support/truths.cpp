@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/sim/bandwidth.h"
+#include "device/sim/programs/bandwidth.h"
 #include "gputopo/catalogue.h"
 #include "support/random_machine.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/model.h"
 
 namespace gputopo::truth {

@@ -1,7 +1,7 @@
 // A quiet GPU for tests of the simulator: an L1 of 16 KiB and an L2 of 1 MiB, both LRU, and nothing else.
 #pragma once
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::test {
 

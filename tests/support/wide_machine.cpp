@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "device/sim/cache_index.h"
+#include "device/sim/cache/index.h"
 #include "support/draw.h"
 
 namespace gputopo::truth {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::truth {
 

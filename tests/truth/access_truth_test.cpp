@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "device/hip/hip_device.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
 #include "support/fake_hip.h"

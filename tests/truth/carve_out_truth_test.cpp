@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/program.h"

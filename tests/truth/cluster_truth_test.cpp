@@ -8,8 +8,8 @@
 #include <iterator>
 #include <set>
 
-#include "device/sim/cluster.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
+#include "device/sim/programs/cluster.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/accuracy.h"
 #include "support/draw.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/seeds.h"
 #include "support/trial.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/trial.h"
 #include "support/two_level_machine.h"
 

@@ -2,7 +2,7 @@
 // size by footprints, that of one set, is the mistake.
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/random_machine.h"
 #include "support/trial.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "device/node/sim_node.h"
-#include "device/sim/random.h"
+#include "device/sim/machine/random.h"
 #include "gputopo/node.h"
 
 namespace gputopo::node {

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "support/draw.h"

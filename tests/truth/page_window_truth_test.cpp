@@ -1,7 +1,7 @@
 // Windows of page tables behind the TLBs of random machines, as on Kepler, and TLBs of few entries that are none.
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

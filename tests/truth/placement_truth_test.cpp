@@ -2,7 +2,7 @@
 // places).
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/trial.h"
 #include "support/two_level_machine.h"
 

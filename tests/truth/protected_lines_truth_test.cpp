@@ -2,7 +2,7 @@
 // that are loaded once do not, is the mistake.
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/trial.h"
 
 namespace gputopo {

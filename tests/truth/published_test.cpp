@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "support/seeds.h"
 

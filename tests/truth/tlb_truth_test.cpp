@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"

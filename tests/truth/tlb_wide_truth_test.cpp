@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "support/accuracy.h"
 #include "support/draw.h"
 #include "support/random_machine.h"

@@ -4,7 +4,7 @@
 
 #include "gputopo/error.h"
 #include "gputopo/program.h"
-#include "probe/address_cost_decision.h"
+#include "probe/warps/address_cost_decision.h"
 
 namespace gputopo {
 namespace {

@@ -1,5 +1,5 @@
 // From readings at several placements to the latency of an atomic and how many there are per clock.
-#include "probe/atomics_decision.h"
+#include "probe/warps/atomics_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The latency of loads of one level among those of others.
-#include "probe/band_latency_decision.h"
+#include "probe/survey/band_latency_decision.h"
 
 #include <gtest/gtest.h>
 

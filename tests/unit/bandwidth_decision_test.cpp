@@ -1,10 +1,10 @@
 // From the rates of shapes to the best of them, and from its runs to a value.
-#include "probe/bandwidth_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "probe/bandwidth/decision.h"
 
 namespace gputopo::probe {
 namespace {

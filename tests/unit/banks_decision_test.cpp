@@ -1,12 +1,12 @@
 // Bank conflicts of a warp's strides, and the layout that is read off what the strides cost.
-#include "probe/banks_decision.h"
+#include "probe/warps/banks_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "probe/settle.h"
+#include "probe/bench/settle.h"
 
 namespace gputopo::probe {
 namespace {

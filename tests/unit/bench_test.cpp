@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,7 +1,7 @@
 // Which views of a cache's size are asked for, and what they tell together.
-#include "probe/capacity_decision.h"
-
 #include <gmock/gmock.h>
+
+#include "probe/capacity/decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,4 +1,4 @@
-#include "probe/carve_out.h"
+#include "probe/capacity/carve_out.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The size of a cache by the seeds' method, from latencies of arrays.
-#include "probe/change_point_decision.h"
+#include "probe/capacity/change_point_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

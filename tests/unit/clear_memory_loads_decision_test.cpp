@@ -1,5 +1,5 @@
 // The capacity behind which memory loads appear, where only some of them can be told from hits.
-#include "probe/clear_memory_loads_decision.h"
+#include "probe/capacity/clear_memory_loads_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // From chases and reads through clusters to GPCs, latency and bandwidth.
-#include "probe/cluster_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "probe/cluster/decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,11 +1,11 @@
 // Caches of few sets from their steep edges.
-#include "probe/code_edge_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <random>
+
+#include "probe/code/edge_decision.h"
 
 namespace gputopo::probe {
 namespace {

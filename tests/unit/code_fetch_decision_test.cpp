@@ -1,8 +1,8 @@
 // How much code is fetched at once, from literals.
-#include "probe/code_fetch_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/code/fetch_decision.h"
 
 namespace gputopo::probe {
 namespace {

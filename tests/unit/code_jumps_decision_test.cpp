@@ -1,6 +1,4 @@
 // Levels and edges of code that is jumped over, from curves.
-#include "probe/code_jumps_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <cmath>
 
 #include "gputopo/program.h"
+#include "probe/code/jumps_decision.h"
 
 namespace gputopo::probe {
 namespace {

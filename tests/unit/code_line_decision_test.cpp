@@ -1,10 +1,10 @@
 // Lines from stairs.
-#include "probe/code_line_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "probe/code/line_decision.h"
 
 namespace gputopo::probe {
 namespace {

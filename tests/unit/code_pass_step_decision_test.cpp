@@ -1,10 +1,10 @@
 // Where passes over straight-line code begin to wait for the jump back, on literals.
-#include "probe/code_pass_step_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+
+#include "probe/code/pass_step_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,8 +1,8 @@
 // Who shares an instruction cache, from how much longer code takes.
-#include "probe/code_sharing_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/code/sharing_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,6 +1,4 @@
 // How much code a cache holds, from passes that are written down.
-#include "probe/code_size_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <functional>
 
 #include "gputopo/program.h"
-#include "probe/last_that_fits.h"
+#include "probe/bench/last_that_fits.h"
+#include "probe/code/size_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,8 +1,8 @@
 // Ways from slopes.
-#include "probe/code_ways_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/code/ways_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,5 +1,5 @@
 // What held while programs ran, of one finding and of findings that rest on others.
-#include "probe/conditions.h"
+#include "probe/bench/conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

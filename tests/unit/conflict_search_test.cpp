@@ -1,5 +1,5 @@
 // The searches for lines of one set, over caches that are a line of arithmetic.
-#include "probe/conflict_search.h"
+#include "probe/structure/conflict_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <map>
 
-#include "probe/eviction_search.h"
+#include "probe/structure/eviction_search.h"
 
 namespace gputopo::probe {
 namespace {

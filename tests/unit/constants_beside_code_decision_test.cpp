@@ -1,5 +1,5 @@
 // A cache of constants from how much code fits beside them.
-#include "probe/constants_beside_code_decision.h"
+#include "probe/code/constants_beside_code_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "device/cuda/cuda_device.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "support/fake_cuda.h"
 
 namespace gputopo {

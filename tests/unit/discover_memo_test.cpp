@@ -3,7 +3,7 @@
 
 #include "discover/memo.h"
 #include "gputopo/error.h"
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
 #include "support/message_of.h"
 
 namespace gputopo {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "support/message_of.h"

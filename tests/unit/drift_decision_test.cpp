@@ -1,5 +1,5 @@
 // Whether latencies moved while a discovery ran.
-#include "probe/drift_decision.h"
+#include "probe/latency/drift_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "report/export/values.h"
 #include "report/formats.h"
+#include "report/words/values.h"
 #include "support/command.h"
 #include "support/message_of.h"
 #include "support/sample_topology.h"

@@ -1,4 +1,4 @@
-#include "probe/fetch_granularity.h"
+#include "probe/survey/fetch_granularity.h"
 
 #include <gtest/gtest.h>
 

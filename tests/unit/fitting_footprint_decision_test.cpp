@@ -1,5 +1,5 @@
 // The largest footprint that fits, from what footprints miss.
-#include "probe/fitting_footprint_decision.h"
+#include "probe/capacity/fitting_footprint_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <numeric>
 
+#include "device/driver/sysfs.h"
 #include "device/hip/kernel_source.h"
 #include "device/hip/kfd_topology.h"
-#include "device/sim/machine.h"
-#include "device/sysfs.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"

@@ -15,7 +15,7 @@
 #include "gputopo/report.h"
 #include "kernel_model/prediction.h"
 #include "node/node_view.h"
-#include "report/plot.h"
+#include "report/drawing/plot.h"
 #include "support/hostile_json.h"
 #include "support/markup_structure.h"
 

@@ -10,8 +10,8 @@
 #include "file/shown.h"
 #include "file/visible.h"
 #include "gputopo/report.h"
-#include "report/csv_text.h"
-#include "report/prometheus_text.h"
+#include "report/compare/prometheus_text.h"
+#include "report/words/csv_text.h"
 #include "support/prometheus_check.h"
 #include "support/sample_topology.h"
 

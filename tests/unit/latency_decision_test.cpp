@@ -1,12 +1,12 @@
 // From loads that hit one level to its latency.
-#include "probe/latency_decision.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "gputopo/program.h"
-#include "probe/intervals.h"
+#include "probe/bench/intervals.h"
+#include "probe/latency/decision.h"
+#include "probe/survey/band_latency_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,9 +1,9 @@
 // Which footprints and strides a latency surface has.
-#include "probe/latency_surface.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "probe/latency/surface.h"
 
 namespace gputopo::probe {
 namespace {

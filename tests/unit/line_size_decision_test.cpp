@@ -1,5 +1,5 @@
 // Whether elements so far apart lie in one line.
-#include "probe/line_size_decision.h"
+#include "probe/capacity/line_size_decision.h"
 
 #include <gtest/gtest.h>
 

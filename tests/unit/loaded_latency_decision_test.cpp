@@ -1,5 +1,5 @@
 // From latency and throughput over warps in flight to the knee.
-#include "probe/loaded_latency_decision.h"
+#include "probe/warps/loaded_latency_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "device/cuda/ptx.h"
 #include "device/launch/chase_encode.h"
 #include "gputopo/error.h"
-#include "probe/site.h"
+#include "probe/survey/site.h"
 #include "support/fake_cuda.h"
 #include "support/message_of.h"
 

@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "device/sim/cache_index.h"
-#include "device/sim/hierarchy.h"
-#include "device/sim/machine.h"
+#include "device/sim/cache/index.h"
+#include "device/sim/machine/machine.h"
+#include "device/sim/memory/hierarchy.h"
 #include "gputopo/device.h"
 #include "gputopo/program.h"
 

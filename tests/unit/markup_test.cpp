@@ -1,5 +1,5 @@
 // The writer of markup: what its types and its formats let in.
-#include "report/markup.h"
+#include "report/drawing/markup.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -143,12 +143,12 @@ TEST(MarkupSources, NoFileWritesMarkupPastTheWriter) {
     ++files;
     const std::string name = entry.path().lexically_relative(root);
     const std::string source = read_file(entry.path());
-    EXPECT_TRUE(name == "report/markup.cpp" || !formats_a_tag(source)) << name;
+    EXPECT_TRUE(name == "report/drawing/markup.cpp" || !formats_a_tag(source)) << name;
     if (source.find("ProgramText::trusted(") != std::string::npos) trusting.insert(name);
   }
   EXPECT_GT(files, 300u);
   // The style and the script of pages. What is trusted beside these needs a reason.
-  EXPECT_THAT(trusting, ElementsAre("fleet/findings_html.cpp", "report/html_page.cpp", "report/svg_style.cpp"));
+  EXPECT_THAT(trusting, ElementsAre("fleet/findings_html.cpp", "report/drawing/svg_style.cpp", "report/html/page.cpp"));
 }
 
 }  // namespace

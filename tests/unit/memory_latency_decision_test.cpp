@@ -1,5 +1,5 @@
 // Whether lines were driven out of the last cache, and the sides of memory.
-#include "probe/memory_latency_decision.h"
+#include "probe/latency/memory_latency_decision.h"
 
 #include <gtest/gtest.h>
 

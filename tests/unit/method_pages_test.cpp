@@ -16,7 +16,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/file.h"
 #include "gputopo/report.h"
-#include "report/method_glossary.h"
+#include "report/words/method_glossary.h"
 
 namespace gputopo {
 namespace {
@@ -233,7 +233,7 @@ TEST(MethodPages, AreWhatTheGlossaryOfReportsNames) {
   ASSERT_GT(pages_of.size(), 50u);
   for (const auto& [method, named] : pages_of) {
     const report::MethodWords* words = report::find_method(method);
-    ASSERT_NE(words, nullptr) << "src/report/method_glossary.cpp has no " << method;
+    ASSERT_NE(words, nullptr) << "src/report/words/method_glossary.cpp has no " << method;
     EXPECT_TRUE(named.contains(std::string(words->page) + ".md")) << method;
     EXPECT_TRUE(words->text.ends_with('.') || words->text.ends_with('?')) << method;
   }

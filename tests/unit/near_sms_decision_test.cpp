@@ -1,5 +1,5 @@
 // From what every SM's loads of the same lines take to the SMs near each partition.
-#include "probe/near_sms_decision.h"
+#include "probe/partitions/near_sms_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

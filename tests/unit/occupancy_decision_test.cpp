@@ -1,8 +1,8 @@
 // What an SM holds, from numbers that are written down.
-#include "probe/occupancy_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/compute/sm_resources_decision.h"
 
 namespace gputopo::probe {
 namespace {

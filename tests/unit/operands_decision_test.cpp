@@ -1,5 +1,5 @@
 // The cache of constants that are operands, from what passes over them take.
-#include "probe/operands_decision.h"
+#include "probe/code/operands_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What an operation takes, from cycles that are written down.
-#include "probe/operation_decision.h"
+#include "probe/compute/operation_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The search for places that are resident together, over caches whose sets are known.
-#include "probe/packing_decision.h"
+#include "probe/capacity/packing_decision.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Packing finds the exact capacity where footprints of contiguous lines do not: uneven indices, random replacement, a
 // nearer cache before it.
-#include "probe/packing.h"
+#include "probe/capacity/packing.h"
 
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
-#include "probe/survey.h"
+#include "device/sim/machine/machine.h"
+#include "probe/survey/survey.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,4 +1,4 @@
-#include "probe/page_order.h"
+#include "probe/tlb/page_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

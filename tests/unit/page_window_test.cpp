@@ -1,5 +1,5 @@
 // The size of a window of page tables, from which neighbouring pages wait for each other.
-#include "probe/page_window.h"
+#include "probe/tlb/page_window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "probe/paired_histogram.h"
+#include "probe/bench/paired_histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // From what of an L2 is near an SM to its number of partitions.
-#include "probe/partitions_decision.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "probe/partitions/decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,5 +1,5 @@
 // Which operations share a unit, from times that are written down.
-#include "probe/pipes_decision.h"
+#include "probe/compute/pipes_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

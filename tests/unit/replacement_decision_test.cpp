@@ -1,5 +1,5 @@
 // Which policy a cache replaces by, from sequences of loads and what was seen of them.
-#include "probe/replacement_decision.h"
+#include "probe/structure/replacement_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

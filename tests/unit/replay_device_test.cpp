@@ -7,7 +7,7 @@
 
 #include "device/replay/recording.h"
 #include "device/replay/replay.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/report.h"
 #include "support/command.h"
 #include "support/message_of.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "gputopo/report.h"
-#include "report/advice.h"
-#include "report/value_text.h"
+#include "report/words/advice.h"
+#include "report/words/value_text.h"
 #include "support/saved_report.h"
 
 namespace gputopo {

@@ -3,8 +3,8 @@
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "report/compare.h"
-#include "report/spread.h"
+#include "report/compare/compare.h"
+#include "report/compare/spread.h"
 #include "support/sample_topology.h"
 #include "support/saved_report.h"
 

@@ -6,7 +6,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/report.h"
-#include "report/compute_figures.h"
+#include "report/drawing/compute_figures.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "gputopo/report.h"
-#include "report/compared_curves.h"
-#include "report/curve.h"
+#include "report/compare/compared_curves.h"
+#include "report/drawing/curve.h"
 #include "support/saved_report.h"
 
 namespace gputopo {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "gputopo/report.h"
-#include "report/chart.h"
-#include "report/plot.h"
-#include "report/thin.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/plot.h"
+#include "report/json/thin.h"
 #include "support/command.h"
 #include "support/png.h"
 #include "support/saved_report.h"

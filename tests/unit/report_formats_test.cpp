@@ -7,13 +7,13 @@
 #include <sstream>
 
 #include "gputopo/report.h"
-#include "probe/evidence.h"
-#include "report/chart.h"
-#include "report/html_page.h"
-#include "report/markup.h"
-#include "report/plot.h"
-#include "report/thin.h"
-#include "report/value_text.h"
+#include "probe/bench/evidence.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/markup.h"
+#include "report/drawing/plot.h"
+#include "report/html/page.h"
+#include "report/json/thin.h"
+#include "report/words/value_text.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 

@@ -9,7 +9,7 @@
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/export/value_path.h"
-#include "report/value_text.h"
+#include "report/words/value_text.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 

@@ -12,12 +12,12 @@
 
 #include "gputopo/export.h"
 #include "gputopo/report.h"
-#include "report/csv_text.h"
-#include "report/html_parts.h"
-#include "report/markup.h"
-#include "report/one_cache.h"
-#include "report/units.h"
-#include "report/value_text.h"
+#include "report/drawing/markup.h"
+#include "report/html/parts.h"
+#include "report/words/csv_text.h"
+#include "report/words/one_cache.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 #include "support/saved_report.h"
 
 namespace gputopo {

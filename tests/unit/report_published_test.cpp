@@ -8,7 +8,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/report.h"
-#include "report/published.h"
+#include "report/compare/published.h"
 #include "support/saved_report.h"
 
 namespace gputopo {

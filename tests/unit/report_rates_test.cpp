@@ -6,7 +6,7 @@
 #include "gputopo/device.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
-#include "report/chip.h"
+#include "report/drawing/chip.h"
 #include "support/saved_report.h"
 
 namespace gputopo {

@@ -7,7 +7,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/report.h"
-#include "report/text_table.h"
+#include "report/words/text_table.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "gputopo/report.h"
-#include "report/chip.h"
-#include "report/unit_map.h"
+#include "report/drawing/chip.h"
+#include "report/words/unit_map.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {

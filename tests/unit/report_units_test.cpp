@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "report/units.h"
+#include "report/words/units.h"
 
 namespace gputopo::report {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "probe/evidence.h"
-#include "report/upgrade.h"
+#include "probe/bench/evidence.h"
+#include "report/json/upgrade.h"
 
 namespace gputopo {
 namespace {

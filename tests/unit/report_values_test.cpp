@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "gputopo/report.h"
-#include "report/chip.h"
-#include "report/coverage.h"
-#include "report/one_cache.h"
-#include "report/units.h"
-#include "report/value_text.h"
+#include "report/drawing/chip.h"
+#include "report/terminal/coverage.h"
+#include "report/words/one_cache.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 #include "support/sample_topology.h"
 #include "support/saved_report.h"
 

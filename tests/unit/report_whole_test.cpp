@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "gputopo/report.h"
-#include "report/csv_text.h"
-#include "report/hierarchy.h"
-#include "report/value_text.h"
+#include "report/words/csv_text.h"
+#include "report/words/hierarchy.h"
+#include "report/words/value_text.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {

@@ -1,4 +1,4 @@
-#include "probe/residency_by_age.h"
+#include "probe/capacity/residency_by_age.h"
 
 #include <gtest/gtest.h>
 

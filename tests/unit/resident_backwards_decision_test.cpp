@@ -1,5 +1,5 @@
 // What a pass leaves resident, read backwards: the region to read, the misses in it, the footprint to take next.
-#include "probe/resident_backwards_decision.h"
+#include "probe/capacity/resident_backwards_decision.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "device/sim/random.h"
+#include "device/sim/machine/random.h"
 
 namespace gputopo::probe {
 namespace {

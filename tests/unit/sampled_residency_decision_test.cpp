@@ -1,5 +1,5 @@
 // What the hits of a random sample tell of all of an array.
-#include "probe/sampled_residency_decision.h"
+#include "probe/capacity/sampled_residency_decision.h"
 
 #include <gtest/gtest.h>
 

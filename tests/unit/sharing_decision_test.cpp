@@ -1,12 +1,11 @@
 // From what survives an eviction to who shares a cache, and how many of it there are.
-#include "probe/sharing_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "probe/sharing_groups.h"
+#include "probe/bench/sharing_groups.h"
+#include "probe/sharing/decision.h"
 
 namespace gputopo::probe {
 namespace {

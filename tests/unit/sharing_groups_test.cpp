@@ -1,10 +1,10 @@
 // Groups from pairs, and the map of shared scalar caches on machines whose truth is known.
-#include "probe/sharing_groups.h"
+#include "probe/bench/sharing_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/program.h"
 

@@ -1,4 +1,4 @@
-#include "probe/sides_decision.h"
+#include "probe/partitions/sides_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,11 +10,11 @@
 #include <set>
 #include <span>
 
-#include "device/sim/cache.h"
-#include "device/sim/division.h"
-#include "device/sim/hierarchy.h"
+#include "device/sim/cache/cache.h"
+#include "device/sim/cache/division.h"
+#include "device/sim/memory/hierarchy.h"
 #include "gputopo/error.h"
-#include "probe/replacement_policies.h"
+#include "probe/structure/replacement_policies.h"
 #include "support/wide_machine.h"
 
 namespace gputopo::sim {

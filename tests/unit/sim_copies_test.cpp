@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "device/sim/homes.h"
-#include "device/sim/machine.h"
+#include "device/sim/cache/homes.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::sim {
 namespace {

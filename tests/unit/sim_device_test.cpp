@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 #include "gputopo/device.h"
 #include "support/two_level_machine.h"
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "device/sim/hierarchy.h"
-#include "device/sim/noise.h"
-#include "device/sim/random.h"
-#include "device/sim/simulator.h"
+#include "device/sim/machine/random.h"
+#include "device/sim/memory/hierarchy.h"
+#include "device/sim/memory/noise.h"
+#include "device/sim/memory/simulator.h"
 #include "support/random_machine.h"
 #include "support/wide_machine.h"
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "device/sim/cache.h"
-#include "device/sim/homes.h"
-#include "device/sim/random.h"
+#include "device/sim/cache/cache.h"
+#include "device/sim/cache/homes.h"
+#include "device/sim/machine/random.h"
 
 namespace gputopo::sim {
 namespace {

@@ -1,5 +1,5 @@
 // From what every SM's loads of the same lines take to the number of slices.
-#include "probe/slices_decision.h"
+#include "probe/partitions/slices_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

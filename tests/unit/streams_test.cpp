@@ -1,10 +1,10 @@
 // The streams that bandwidth is looked for with, on a simulated H200.
-#include "probe/streams.h"
+#include "probe/bandwidth/streams.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::probe {
 namespace {

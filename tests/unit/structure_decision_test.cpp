@@ -1,8 +1,8 @@
 // Ways, sets and index from conflict sets as they may be found, the awkward ones among them.
-#include "probe/structure_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/structure/decision.h"
 
 namespace gputopo::probe {
 namespace {

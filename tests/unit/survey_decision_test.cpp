@@ -1,10 +1,10 @@
 // How far a sweep goes, and what it tells of a cache.
-#include "probe/survey_decision.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "probe/survey/decision.h"
 
 namespace gputopo::probe {
 namespace {

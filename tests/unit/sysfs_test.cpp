@@ -1,4 +1,4 @@
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
 
 #include <gtest/gtest.h>
 

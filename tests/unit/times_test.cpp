@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "device/cuda/driver_api.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "gputopo/report.h"
 #include "support/sample_topology.h"
 

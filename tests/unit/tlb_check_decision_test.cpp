@@ -1,9 +1,8 @@
 // What contradicts a level of TLB.
-#include "probe/tlb_check_decision.h"
-
 #include <gtest/gtest.h>
 
 #include "gputopo/program.h"
+#include "probe/tlb/check_decision.h"
 
 namespace gputopo::probe {
 namespace {

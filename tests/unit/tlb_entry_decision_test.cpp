@@ -1,12 +1,11 @@
 // What an entry covers, from the misses of blocks that were touched in models of TLBs.
-#include "probe/tlb_entry_decision.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <random>
 
+#include "probe/tlb/entry_decision.h"
 #include "support/tlb_model.h"
 
 namespace gputopo::probe {

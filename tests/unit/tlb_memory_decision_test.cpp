@@ -1,6 +1,6 @@
-#include "probe/tlb_memory_decision.h"
-
 #include <gtest/gtest.h>
+
+#include "probe/tlb/memory_decision.h"
 
 namespace gputopo::probe {
 namespace {

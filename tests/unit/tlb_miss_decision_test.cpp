@@ -1,9 +1,8 @@
-#include "probe/tlb_miss_decision.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "probe/tlb/miss_decision.h"
 #include "support/paired_loads.h"
 
 namespace gputopo::probe {

@@ -1,7 +1,7 @@
 // What a miss of a TLB costs, from lines apart and together.
-#include "probe/tlb_penalty_decision.h"
-
 #include <gtest/gtest.h>
+
+#include "probe/tlb/penalty_decision.h"
 
 namespace gputopo::probe {
 namespace {

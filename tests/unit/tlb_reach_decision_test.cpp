@@ -1,6 +1,4 @@
 // The reach of a TLB from what misses in models of one.
-#include "probe/tlb_reach_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "probe/tlb/reach_decision.h"
 #include "support/tlb_model.h"
 
 namespace gputopo::probe {

@@ -1,12 +1,11 @@
 // Rounds over other lines of the same pages, and of how many lines a cache of the SM holds none.
-#include "probe/tlb_rounds.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "gputopo/program.h"
+#include "probe/tlb/rounds.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,6 +1,6 @@
-#include "probe/tlb_scope_decision.h"
-
 #include <gtest/gtest.h>
+
+#include "probe/tlb/scope_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,11 +1,10 @@
 // The sets of a TLB from what misses in models of one.
-#include "probe/tlb_sets_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "probe/tlb/sets_decision.h"
 #include "support/tlb_model.h"
 
 namespace gputopo::probe {

@@ -1,9 +1,9 @@
-#include "probe/tlb_step_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "probe/tlb/step_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,10 +1,9 @@
 // Transfers as data: what is valid, their text, what can be an answer.
-#include "program/transfer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gputopo/error.h"
+#include "program/transfer_fields.h"
 #include "support/message_of.h"
 
 namespace gputopo {

@@ -1,5 +1,5 @@
 // How much memory loads can be spread over without waiting for translations.
-#include "probe/translated_span_decision.h"
+#include "probe/tlb/translated_span_decision.h"
 
 #include <gtest/gtest.h>
 

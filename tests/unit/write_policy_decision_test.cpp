@@ -1,5 +1,5 @@
 // What is found after stores, and what bandwidth they leave, say of a cache, and what they leave open.
-#include "probe/write_policy_decision.h"
+#include "probe/bandwidth/write_policy_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gputopo/device.h"
-#include "probe/write_policy.h"
+#include "probe/bandwidth/write_policy.h"
 
 namespace gputopo::probe {
 namespace {

@@ -69,7 +69,7 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
       option.interval = 2 ** Math.round(Math.log2(greatest / 6));
       option.max = Math.ceil(greatest / option.interval) * option.interval;  // else the axis ends in a number of its own
     }
-    // What is far from nothing would be a flat line on an axis that starts there (kStartsAtNothing in src/report/chart.h).
+    // What is far from nothing would be a flat line on an axis that starts there (kStartsAtNothing in src/report/drawing/chart.h).
     if (!isBars && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
   }

@@ -1,4 +1,4 @@
-// Numbers with units, as src/report/units.cpp writes them.
+// Numbers with units, as src/report/words/units.cpp writes them.
 function significant(value, digits) {
   return String(Number((value * (1 + 1e-14)).toPrecision(digits)));  // halves go up, as on paper
 }

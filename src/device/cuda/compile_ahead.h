@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "device/cuda/driver_api.h"
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 
 namespace gputopo::cuda {
 

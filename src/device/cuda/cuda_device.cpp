@@ -11,7 +11,7 @@
 #include "device/cuda/operation_ptx.h"
 #include "device/cuda/program_modules.h"
 #include "device/cuda/streams.h"
-#include "device/info_check.h"
+#include "device/driver/info_check.h"
 #include "device/launch/launch_device.h"
 #include "file/environment.h"
 #include "file/folder_entries.h"

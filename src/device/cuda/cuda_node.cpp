@@ -5,9 +5,9 @@
 
 #include "device/cuda/cuda_links.h"
 #include "device/cuda/nvml_api.h"
-#include "device/info_check.h"
+#include "device/driver/info_check.h"
+#include "device/driver/sysfs.h"
 #include "device/node/host_numa.h"
-#include "device/sysfs.h"
 #include "file/digest.h"
 #include "file/limits.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 
 namespace gputopo::cuda {
 

@@ -11,8 +11,8 @@
 
 #include "device/cuda/context_limits.h"
 #include "device/cuda/nvml_api.h"
-#include "device/info_check.h"
-#include "device/sysfs.h"
+#include "device/driver/info_check.h"
+#include "device/driver/sysfs.h"
 #include "model/round_up.h"
 
 namespace gputopo::cuda {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "device/beside.h"
 #include "device/cuda/driver_api.h"
-#include "device/driver_call.h"
+#include "device/driver/beside.h"
+#include "device/driver/driver_call.h"
 #include "device/launch/busy_warning.h"
 #include "file/limits.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "gputopo/device.h"
 
 namespace gputopo::cuda {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <thread>
 
-#include "device/info_check.h"
+#include "device/driver/info_check.h"
+#include "device/driver/sysfs.h"
 #include "device/launch/busy_warning.h"
-#include "device/sysfs.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/driver/info_check.h"
+#include "device/driver/sysfs.h"
 #include "device/hip/empty_kernels.h"
 #include "device/hip/gpu.h"
 #include "device/hip/occupancy_module.h"
@@ -9,9 +11,7 @@
 #include "device/hip/operation_source.h"
 #include "device/hip/program_modules.h"
 #include "device/hip/streams.h"
-#include "device/info_check.h"
 #include "device/launch/launch_device.h"
-#include "device/sysfs.h"
 #include "gputopo/error.h"
 
 namespace gputopo {

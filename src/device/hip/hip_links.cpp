@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/driver/info_check.h"
+#include "device/driver/sysfs.h"
 #include "device/hip/kfd_topology.h"
 #include "device/hip/link_gpu.h"
 #include "device/hip/runtime_api.h"
-#include "device/info_check.h"
 #include "device/node/host_numa.h"
 #include "device/node/link_runner.h"
-#include "device/sysfs.h"
 #include "file/digest.h"
 #include "file/limits.h"
 #include "gputopo/error.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
 #include "file/folder_entries.h"
 
 namespace gputopo::hip {

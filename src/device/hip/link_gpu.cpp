@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/driver/sysfs.h"
 #include "device/hip/kfd_topology.h"
-#include "device/sysfs.h"
 #include "file/limits.h"
 #include "gputopo/error.h"
 

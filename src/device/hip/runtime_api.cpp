@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "device/driver/sysfs.h"
 #include "device/hip/device_wait.h"
 #include "device/hip/kfd_topology.h"
-#include "device/sysfs.h"
 #include "file/environment.h"
 #include "file/folder_entries.h"
 #include "gputopo/error.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 
 namespace gputopo::hip {
 

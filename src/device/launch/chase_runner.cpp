@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/beside.h"
+#include "device/driver/beside.h"
 #include "device/launch/chase_decode.h"
 #include "gputopo/error.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/driver_call.h"
+#include "device/driver/driver_call.h"
 #include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
 #include "device/launch/code_runner.h"

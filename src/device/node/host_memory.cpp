@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
 #include "gputopo/error.h"
 
 namespace gputopo::node {

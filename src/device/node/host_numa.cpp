@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
 #include "file/folder_entries.h"
 #include "file/limits.h"
 

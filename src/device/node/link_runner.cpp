@@ -16,7 +16,7 @@
 
 #include "device/node/host_memory.h"
 #include "gputopo/error.h"
-#include "program/transfer.h"
+#include "program/transfer_fields.h"
 
 namespace gputopo::node {
 namespace {

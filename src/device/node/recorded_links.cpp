@@ -10,7 +10,7 @@
 #include "file/json_text.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
-#include "program/transfer.h"
+#include "program/transfer_fields.h"
 
 namespace gputopo {
 namespace node {

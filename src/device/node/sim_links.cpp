@@ -6,7 +6,7 @@
 #include <random>
 
 #include "device/node/sim_node.h"
-#include "device/sim/random.h"
+#include "device/sim/machine/random.h"
 #include "gputopo/error.h"
 
 namespace gputopo::node {

@@ -6,7 +6,7 @@
 
 #include "device/node/places_json.h"
 #include "device/node/sim_node.h"
-#include "device/sim/builtin.h"
+#include "device/sim/machine/builtin.h"
 #include "file/json_text.h"
 #include "file/limits.h"
 #include "file/shown.h"

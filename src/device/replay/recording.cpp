@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "device/info_check.h"
-#include "device/info_fields.h"
+#include "device/driver/info_check.h"
+#include "device/driver/info_fields.h"
 #include "device/replay/recorded_values.h"
 #include "device/replay/recording_bytes.h"
 #include "file/cbor_check.h"

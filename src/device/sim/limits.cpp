@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "device/sim/bandwidth.h"
+#include "device/sim/programs/bandwidth.h"
 
 namespace gputopo::sim {
 namespace {

@@ -1,7 +1,7 @@
 // What a simulated machine has and has room for.
 #pragma once
 
-#include "device/sim/machine.h"
+#include "device/sim/machine/machine.h"
 
 namespace gputopo::sim {
 

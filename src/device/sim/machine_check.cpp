@@ -8,10 +8,10 @@
 #include <numeric>
 #include <set>
 
-#include "device/info_check.h"
-#include "device/sim/hierarchy.h"
-#include "device/sim/machine.h"
-#include "device/sim/machine_rules.h"
+#include "device/driver/info_check.h"
+#include "device/sim/machine/machine.h"
+#include "device/sim/machine/rules.h"
+#include "device/sim/memory/hierarchy.h"
 #include "file/limits.h"
 
 namespace gputopo::sim {

@@ -9,18 +9,18 @@
 #include <mutex>
 #include <thread>
 
-#include "device/sim/access.h"
-#include "device/sim/bandwidth.h"
-#include "device/sim/cluster.h"
-#include "device/sim/code.h"
-#include "device/sim/launch.h"
 #include "device/sim/limits.h"
-#include "device/sim/machine.h"
-#include "device/sim/noise.h"
-#include "device/sim/occupancy.h"
-#include "device/sim/operation.h"
-#include "device/sim/simulator.h"
-#include "device/sim/slices.h"
+#include "device/sim/machine/machine.h"
+#include "device/sim/memory/noise.h"
+#include "device/sim/memory/simulator.h"
+#include "device/sim/memory/slices.h"
+#include "device/sim/programs/access.h"
+#include "device/sim/programs/bandwidth.h"
+#include "device/sim/programs/cluster.h"
+#include "device/sim/programs/code_simulator.h"
+#include "device/sim/programs/launch.h"
+#include "device/sim/programs/occupancy_simulator.h"
+#include "device/sim/programs/operation.h"
 #include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::sim {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "discover/findings/caches.h"
-#include "probe/survey.h"
+#include "probe/survey/survey.h"
 
 namespace gputopo {
 

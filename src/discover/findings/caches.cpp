@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "discover/findings/code.h"
+#include "discover/findings/code_findings.h"
 #include "discover/measure/told.h"
-#include "probe/fetch_granularity.h"
-#include "probe/line_size.h"
-#include "probe/neighbour_sets.h"
-#include "probe/shared_with.h"
-#include "probe/survey.h"
-#include "probe/translated_span.h"
+#include "probe/capacity/line_size.h"
+#include "probe/sharing/neighbour_sets.h"
+#include "probe/sharing/shared_with.h"
+#include "probe/survey/fetch_granularity.h"
+#include "probe/survey/survey.h"
+#include "probe/tlb/translated_span.h"
 
 namespace gputopo {
 

@@ -8,13 +8,13 @@
 
 #include "discover/attributes.h"
 #include "discover/memo.h"
-#include "probe/carve_out.h"
-#include "probe/partitions.h"
-#include "probe/sides.h"
-#include "probe/site.h"
-#include "probe/size.h"
-#include "probe/structure.h"
-#include "probe/tlb.h"
+#include "probe/capacity/carve_out.h"
+#include "probe/capacity/size.h"
+#include "probe/partitions/partitions.h"
+#include "probe/partitions/sides.h"
+#include "probe/structure/structure.h"
+#include "probe/survey/site.h"
+#include "probe/tlb/tlb.h"
 
 namespace gputopo {
 

@@ -5,20 +5,20 @@
 #include <functional>
 
 #include "discover/general.h"
-#include "discover/measure/code.h"
+#include "discover/measure/code_caches.h"
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
-#include "probe/address_cost.h"
-#include "probe/amount.h"
-#include "probe/bandwidth.h"
-#include "probe/cache_scope.h"
-#include "probe/fetch_granularity.h"
-#include "probe/latency.h"
-#include "probe/line_size.h"
-#include "probe/miss_penalty.h"
-#include "probe/shared_between.h"
-#include "probe/streams.h"
-#include "probe/write_policy.h"
+#include "probe/bandwidth/bandwidth.h"
+#include "probe/bandwidth/streams.h"
+#include "probe/bandwidth/write_policy.h"
+#include "probe/capacity/line_size.h"
+#include "probe/latency/latency.h"
+#include "probe/latency/miss_penalty.h"
+#include "probe/sharing/amount.h"
+#include "probe/sharing/cache_scope.h"
+#include "probe/sharing/shared_between.h"
+#include "probe/survey/fetch_granularity.h"
+#include "probe/warps/address_cost.h"
 
 namespace gputopo {
 namespace {

@@ -1,5 +1,5 @@
 // Sizes of caches by the change-point method, which is run only where it is asked for.
-#include "probe/change_point.h"
+#include "probe/capacity/change_point.h"
 
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"

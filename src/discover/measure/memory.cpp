@@ -1,15 +1,17 @@
 // Device memory.
+#include "probe/tlb/memory.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
-#include "probe/bandwidth.h"
-#include "probe/latency.h"
-#include "probe/latency_surface.h"
-#include "probe/site.h"
-#include "probe/streams.h"
+#include "probe/bandwidth/bandwidth.h"
+#include "probe/bandwidth/streams.h"
+#include "probe/latency/latency.h"
+#include "probe/latency/surface.h"
+#include "probe/survey/site.h"
 
 namespace gputopo {
 namespace {

@@ -1,5 +1,5 @@
 // Constants that are operands of instructions.
-#include "probe/operands.h"
+#include "probe/code/operands.h"
 
 #include "discover/measure/step.h"
 

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string>
 
-#include "probe/operation.h"
-#include "probe/pipes.h"
+#include "probe/compute/operation.h"
+#include "probe/compute/pipes.h"
 
 namespace gputopo {
 namespace {

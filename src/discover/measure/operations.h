@@ -10,7 +10,7 @@
 #include "discover/selection.h"
 #include "gputopo/model.h"
 #include "gputopo/operation.h"
-#include "probe/lab.h"
+#include "probe/bench/lab.h"
 
 namespace gputopo {
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "discover/measure/step.h"
-#include "probe/fetch_limit.h"
-#include "probe/near_sms.h"
-#include "probe/partitions.h"
-#include "probe/placement.h"
-#include "probe/slices.h"
+#include "probe/capacity/fetch_limit.h"
+#include "probe/latency/placement.h"
+#include "probe/partitions/near_sms.h"
+#include "probe/partitions/partitions.h"
+#include "probe/partitions/slices.h"
 
 namespace gputopo {
 namespace {

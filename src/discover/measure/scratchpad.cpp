@@ -1,10 +1,10 @@
 // On-chip memory that programs address: shared memory, the local data share.
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
-#include "probe/bandwidth.h"
-#include "probe/latency.h"
-#include "probe/site.h"
-#include "probe/streams.h"
+#include "probe/bandwidth/bandwidth.h"
+#include "probe/bandwidth/streams.h"
+#include "probe/latency/latency.h"
+#include "probe/survey/site.h"
 
 namespace gputopo {
 namespace {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "discover/measure/step.h"
+#include "probe/tlb/scope.h"
 
 namespace gputopo {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "discover/measure/step.h"
 #include "operation/capability.h"
-#include "probe/control.h"
-#include "probe/launch_time.h"
-#include "probe/operation.h"
+#include "probe/compute/control.h"
+#include "probe/compute/launch_time.h"
+#include "probe/compute/operation.h"
 
 namespace gputopo {
 namespace {

@@ -10,8 +10,8 @@
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
-#include "report/export/values.h"
-#include "report/hierarchy.h"
+#include "report/words/hierarchy.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

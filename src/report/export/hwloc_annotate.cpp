@@ -6,7 +6,7 @@
 #include "gputopo/export.h"
 #include "report/export/hwloc_infos.h"
 #include "report/export/shell_text.h"
-#include "report/export/values.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

@@ -5,8 +5,8 @@
 #include <cctype>
 
 #include "file/visible.h"
-#include "report/csv_text.h"
-#include "report/export/values.h"
+#include "report/words/csv_text.h"
+#include "report/words/values.h"
 
 namespace gputopo::report {
 namespace {

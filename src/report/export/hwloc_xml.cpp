@@ -9,10 +9,10 @@
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
+#include "report/drawing/markup.h"
 #include "report/export/hwloc_infos.h"
-#include "report/export/values.h"
-#include "report/markup.h"
-#include "report/unit_map.h"
+#include "report/words/unit_map.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

@@ -8,7 +8,7 @@
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
-#include "report/export/values.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "gputopo/error.h"
 #include "gputopo/export.h"
-#include "report/export/values.h"
-#include "report/hierarchy.h"
+#include "report/words/hierarchy.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "gputopo/export.h"
 #include "gputopo/operation.h"
-#include "report/export/values.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

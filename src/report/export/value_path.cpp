@@ -10,7 +10,7 @@
 #include "gputopo/error.h"
 #include "gputopo/operation.h"
 #include "model/likeness.h"
-#include "report/units.h"
+#include "report/words/units.h"
 
 namespace gputopo::report {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "file/visible.h"
 #include "gputopo/export.h"
-#include "report/export/values.h"
-#include "report/hierarchy.h"
+#include "report/words/hierarchy.h"
+#include "report/words/values.h"
 
 namespace gputopo {
 namespace {

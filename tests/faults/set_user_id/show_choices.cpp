@@ -2,7 +2,7 @@
 // and the folder of the system's files. The tests give it the rights of another user.
 #include <cstdio>
 
-#include "device/sysfs.h"
+#include "device/driver/sysfs.h"
 #include "gputopo/device.h"
 
 int main() {

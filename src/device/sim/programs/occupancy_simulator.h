@@ -1,0 +1,13 @@
+// How many blocks an SM of a simulated machine holds, and what its clocks say.
+#pragma once
+
+#include <cstdint>
+
+#include "device/sim/machine/machine.h"
+
+namespace gputopo::sim {
+
+[[nodiscard]] OccupancyResult simulate_occupancy(const MachineSpec& spec, const DeviceInfo& info,
+                                                 const OccupancyProgram& program, std::uint64_t carve_out_bytes);
+
+}  // namespace gputopo::sim

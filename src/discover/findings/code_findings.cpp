@@ -1,0 +1,88 @@
+#include "discover/findings/code_findings.h"
+
+#include <fmt/format.h>
+
+namespace gputopo {
+
+const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth) {
+  for (const ElementInfo* element : elements_of(vendor)) {
+    if (element->kind == ElementKind::kCodeCache && element->depth == depth) return element;
+  }
+  return nullptr;
+}
+
+CodeFindings::CodeFindings(probe::Bench& bench) : bench_(bench) {}
+
+CodeFindings::~CodeFindings() = default;
+
+const probe::CodeSurvey& CodeFindings::survey() {
+  return survey_.get([&] {
+    probe::Lab own = lab();
+    return probe::survey_code(own);
+  });
+}
+
+const probe::CodeCache& CodeFindings::located(ElementId element) {
+  return located_.get(element, [&] {
+    const std::size_t depth = info_of(element).depth;
+    const probe::CodeCache cache = probe::find_code_cache(survey(), depth);
+    if (depth > 0) require_none_hidden(depth - 1);
+    return cache;
+  });
+}
+
+// Levels are counted as they show: behind one that hides each would be taken for the one before it.
+void CodeFindings::require_none_hidden(std::size_t level) {
+  probe::HeldCode held{.bytes = survey().footprints_bytes[survey().levels[level].last]};
+  try {
+    const probe::CodeSize& found = size(code_cache_at(vendor_of(bench_.info().vendor), level)->id);
+    held = {.bytes = found.bytes, .is_sharp = found.sharp};
+  } catch (const probe::Inconclusive&) {
+    if (level > 0) require_none_hidden(level - 1);
+  }
+  if (const auto bytes = probe::hidden_level_bytes(survey(), level, held)) {
+    throw probe::Inconclusive(
+        fmt::format("from {:.0f} B of code on the time is less than this level and the next account for: another "
+                    "hides between them",
+                    *bytes));
+  }
+}
+
+const probe::CodeSize& CodeFindings::size(ElementId element) {
+  return sizes_.get(element, [&] {
+    probe::Lab own = lab();
+    return probe::find_code_size(own, located(element));
+  });
+}
+
+const probe::CodeCache& CodeFindings::sized(ElementId element) {
+  return sized_.get(element, [&] {
+    probe::CodeCache cache = located(element);
+    cache.fits_instructions = size(element).fits_instructions;
+    cache.in_turn = size(element).in_turn;
+    return cache;
+  });
+}
+
+const probe::CodeEdge& CodeFindings::steep_edge(ElementId element) {
+  return edges_.get(element, [&] {
+    probe::Lab own = lab();
+    return probe::steep_edge(own, sized(element));
+  });
+}
+
+const probe::CodeJumps& CodeFindings::jumps() {
+  return jumps_.get([&] {
+    probe::Lab own = lab();
+    return probe::survey_jumps(own);
+  });
+}
+
+const probe::FoundOperandCache& CodeFindings::operands() {
+  return operands_.get([&] {
+    probe::Lab own = lab();
+    return probe::find_operand_cache(own);
+  });
+}
+
+}  // namespace gputopo

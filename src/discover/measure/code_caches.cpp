@@ -1,0 +1,250 @@
+// Instruction caches.
+#include "discover/measure/code_caches.h"
+
+#include <algorithm>
+
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+
+namespace gputopo {
+namespace {
+
+// Where the code does not tell, constants may, where they meet.
+Attribute code_line_size(Context& context, const ElementInfo& element) {
+  const auto meets_constants = [&] { return code_cache_of_constants(context) == element.id; };
+  try {
+    const probe::CodeCache& cache = context.code.sized(element.id);
+    probe::Lab lab = context.lab();
+    return probe::measure_code_line(lab, cache, [&] { return context.code.steep_edge(element.id); });
+  } catch (const probe::Inconclusive&) {
+    if (!meets_constants()) throw;
+  } catch (const NotSupportedError&) {
+    if (!meets_constants()) throw;
+  }
+  return inferred_from(context.attribute(ElementId::kConstantL15, AttributeId::kLineSize),
+                       "line_of_constants_beside_code");
+}
+
+// Where the edge does not show the ways, some sets may have overflowed before the others.
+Attribute code_size(Context& context, const ElementInfo& element) {
+  probe::CodeSize size = context.code.size(element.id);
+  const auto tells_ways = [&] {
+    const Attribute& ways = context.attribute(element.id, AttributeId::kWays);
+    return ways.available() && ways.flags.empty();
+  };
+  if (!size.sharp || !tells_ways()) {
+    size.interval.low = std::min(size.interval.low, size.surely_bytes);
+    if (size.sharp) size.interval.high = std::max(size.interval.high, size.uneven_bytes);
+  }
+  return to_attribute(size, context.code.located(element.id), context.keep_samples());
+}
+
+// The cache that is so many levels nearer; null where there is none.
+const ElementInfo* nearer_by(Context& context, const ElementInfo& element, std::size_t levels) {
+  return element.depth < levels ? nullptr : code_cache_at(context.vendor(), element.depth - levels);
+}
+
+// Null where it is not known, or there is none.
+const probe::CodeSize* size_of(Context& context, const ElementInfo* element) {
+  if (element == nullptr) return nullptr;
+  try {
+    return &context.code.size(element->id);
+  } catch (const probe::Inconclusive&) {
+    return nullptr;
+  }
+}
+
+// 0 where it is not known.
+double line_bytes(Context& context, const ElementInfo& element) {
+  return context.attribute(element.id, AttributeId::kLineSize).number().value_or(0);
+}
+
+Attribute rate(Context& context, const ElementInfo& element) {
+  const probe::CodeCache& cache = context.code.located(element.id);
+  probe::LinesAtOnce lines;
+  if (const ElementInfo* asking = nearer_by(context, element, 2)) {
+    lines = probe::lines_at_once(line_bytes(context, *nearer_by(context, element, 1)), line_bytes(context, *asking));
+  } else if (element.depth == 1 && context.vendor() != Vendor::kAmd) {
+    // The first cache that straight-line code shows may be asked by one that it hides.
+    lines = probe::lines_at_once(0, 0);
+  }
+  const ElementInfo* before = nearer_by(context, element, 1);
+  // The nearest is asked for no size: its rate does not rest on one.
+  const probe::CodeSize* size = before == nullptr ? nullptr : size_of(context, &element);
+  return probe::code_rate(cache, size, size_of(context, before), lines);
+}
+
+// Of a cache that several SMs share there is no number per SM.
+Attribute code_amount(Context& context, const ElementInfo& element) {
+  const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
+  if (!scope.available()) return scope;
+  if (scope.value != Value(context.lab().unit_name())) {
+    return unavailable(Reason::kNotApplicable, "several SMs share it");
+  }
+  probe::Lab lab = context.lab();
+  return probe::measure_code_amount(lab, context.code.sized(element.id));
+}
+
+// Any of the measurements that take the cache alone.
+template <auto kMeasure>
+Attribute of_sized(Context& context, const ElementInfo& element) {
+  const probe::CodeCache& cache = context.code.sized(element.id);
+  probe::Lab lab = context.lab();
+  return kMeasure(lab, cache);
+}
+
+Attribute code_ways(Context& context, const ElementInfo& element) {
+  const probe::CodeCache& cache = context.code.sized(element.id);
+  probe::Lab lab = context.lab();
+  return probe::measure_code_ways(lab, cache, [&] { return context.code.steep_edge(element.id); });
+}
+
+std::vector<Program> jump_kernels(const DeviceInfo&) {
+  return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kFarJumps, .count = 1}}}};
+}
+
+// A size with a wider interval than this says too little of where steps belong: of a small cache the wait of passes for
+// their beginning looks like the first misses. An H200's widest is 1.32.
+constexpr double kWidestInterval = 1.5;
+
+// Those that straight-line code shows, nearest first, as far as what they hold is known.
+std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
+  std::vector<probe::KnownCodeCache> caches;
+  for (std::size_t depth = 0; const ElementInfo* element = code_cache_at(context.vendor(), depth); ++depth) {
+    const Attribute& size = context.attribute(element->id, AttributeId::kSize);
+    if (!size.available()) break;
+    const double bytes = size.number().value_or(0);
+    if (size.high.value_or(bytes) > kWidestInterval * size.low.value_or(bytes)) break;
+    // A level ends where misses begin, which is before nothing hits any more, up to where the interval goes.
+    caches.push_back({{size.low.value_or(bytes), bytes}, line_bytes(context, *element)});
+  }
+  return caches;
+}
+
+Attribute jump_latency(Context& context, const ElementInfo& element) {
+  static_cast<void>(context.code.size(element.id));  // or why there is none
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (element.depth >= caches.size()) throw probe::Inconclusive("the cache before it is not known");
+  const probe::Lab lab = context.lab();
+  const probe::CodeJumps& jumps = context.code.jumps();
+  return probe::jump_latency(jumps, probe::level_of_cache(lab, jumps, caches, element.depth), context.keep_samples());
+}
+
+// What lies before the first cache that straight-line code shows.
+const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
+  static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (caches.empty()) throw probe::Inconclusive("the first cache that straight-line code shows is not known");
+  const probe::CodeJumps& jumps = context.code.jumps();
+  const std::size_t level = probe::level_of_cache(context.lab(), jumps, caches, 0);
+  if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
+    throw probe::Inconclusive("jumps over the least code are quicker than those of the first cache, and show no level");
+  }
+  if (level == 0) {
+    throw probe::NotPresent("jumps over ever more code show no cache before the one that straight-line code shows");
+  }
+  if (level > 1) throw probe::Inconclusive("jumps over ever more code show several levels before the first cache");
+  return jumps;
+}
+
+// What it tells, or why it tells nothing.
+template <typename Measure>
+Attribute told_by(const probe::Lab& lab, Measure measure) {
+  try {
+    return measure();
+  } catch (const probe::Inconclusive& error) {
+    lab.log(std::string("code: ") + error.what());
+    return unavailable(Reason::kInconclusive, error.what());
+  }
+}
+
+// Whether the first level of jumps is known to be that of the first cache which straight-line code shows.
+bool first_level_is_of_shown_cache(Context& context) {
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (caches.empty()) return false;
+  try {
+    return probe::level_of_cache(context.lab(), context.code.jumps(), caches, 0) == 0;
+  } catch (const probe::Inconclusive&) {
+    return false;
+  }
+}
+
+// Straight-line code tells it better than jumps, if these do not say otherwise.
+Attribute nearest_size(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  Attribute by_jumps = told_by(lab, [&] {
+    const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
+    return probe::nearest_code_size(lab, jumps, known_code_caches(context).front().bytes.low, context.keep_samples());
+  });
+  if (!by_jumps.available() && first_level_is_of_shown_cache(context)) return by_jumps;
+  Attribute by_passes = told_by(lab, [&] {
+    const probe::CodeCache& next = context.code.sized(code_cache_at(context.vendor(), 0)->id);
+    return probe::hidden_code_size(lab, context.code.survey(), next.fits_instructions, context.code.jumps(),
+                                   context.keep_samples());
+  });
+  if (!by_passes.available() && !by_jumps.available()) {
+    throw probe::Inconclusive(by_passes.detail + "; " + by_jumps.detail);
+  }
+  if (!by_passes.available() || !by_jumps.available()) return by_passes.available() ? by_passes : by_jumps;
+  if (by_jumps.low > by_passes.high || by_jumps.high < by_passes.low) {
+    throw probe::Inconclusive("jumps and straight-line code do not agree on what it holds");
+  }
+  return by_passes;
+}
+
+// Where passes over straight-line code wait for jumps back, the first level of jumps is what they wait for.
+Attribute nearest_latency(Context& context, const ElementInfo&) {
+  const bool passes_show = context.attribute(ElementId::kIcacheL0, AttributeId::kSize).available();
+  const probe::CodeJumps& jumps = passes_show ? context.code.jumps() : jumps_with_nearer_level(context);
+  return probe::jump_latency(jumps, 0, context.keep_samples());
+}
+
+// Of the nearest cache, which straight-line code may hide.
+Attribute fetch_size(Context& context, const ElementInfo& element) {
+  const Attribute& hidden = context.attribute(ElementId::kIcacheL0, AttributeId::kLatency);
+  const bool is_of_hidden = element.kind == ElementKind::kNearCodeCache;
+  if (!hidden.available() && (is_of_hidden || hidden.reason != Reason::kNotPresent)) return hidden;
+  if (hidden.available() && !is_of_hidden) {
+    return unavailable(Reason::kNotApplicable, "what is fetched at once comes from icache_l0, which is nearer");
+  }
+  probe::Lab lab = context.lab();
+  return probe::measure_fetch_size(lab, context.code.jumps(), context.keep_samples());
+}
+
+constexpr Step kCodeSteps[] = {
+    {ElementKind::kCodeCache, AttributeId::kLineSize, code_line_size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSize, code_size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kAmount, code_amount, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSharedWith, of_sized<probe::measure_code_sharing>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSharedBetween, of_sized<probe::measure_code_shared_between>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kWays, code_ways, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kLatency, jump_latency, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kSize, nearest_size, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kLatency, nearest_latency, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kFetchSize, fetch_size, jump_kernels},
+    {ElementKind::kCodeCache, AttributeId::kFetchSize, fetch_size, jump_kernels},
+};
+
+}  // namespace
+
+std::optional<ElementId> code_cache_of_constants(Context& context) {
+  const Value with_constants{std::vector<std::string>{"constants"}};
+  for (const ElementInfo* element : elements_of(context.vendor())) {
+    const bool may_share =
+        element->kind == ElementKind::kCodeCache &&
+        coverage_of(context.vendor(), element->id, AttributeId::kSharedWith) != Coverage::kNotApplicable;
+    if (may_share && context.attribute(element->id, AttributeId::kSharedWith).value == with_constants) {
+      return element->id;
+    }
+  }
+  return std::nullopt;
+}
+
+std::span<const Step> code_steps() { return kCodeSteps; }
+
+}  // namespace gputopo

@@ -1,0 +1,278 @@
+#include "probe/bandwidth/write_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "probe/bandwidth/bandwidth.h"
+#include "probe/bench/intervals.h"
+#include "probe/bench/settle.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct StoresParameters {
+  // Elements that are stored and then loaded, to see which caches have them: 16 KiB, so that the timing of each is kept
+  // and a few hundred sectors vote; less where the cache is small.
+  std::uint64_t elements = 1024;
+  // Of what fits, in parts: stored and unstored together. More: fewer lines vote; at one the last lines may not fit.
+  std::uint64_t fitting_parts = 2;
+  // Copies of a program that has the GPU to itself: each drives everything out of L2 first.
+  std::uint32_t exclusive_copies = 3;
+  // Lines that vote at least, over all copies: where L2 replaces at random, one line of twenty outlives its sweep.
+  std::uint64_t least_votes = 15;
+  // Rounds of copies, while a round does not decide. More: more patience with noise, and as many more sweeps of L2.
+  std::size_t rounds = 9;
+  // Of memory loads, where less than this part can be told from hits, each line is compared with itself once the first
+  // round has not decided. Larger: more often, which takes three sweeps.
+  double nearly_all_told = 0.9;
+};
+constexpr StoresParameters kStores;
+
+struct BesideReadsParameters {
+  // Of a stream: some milliseconds, on whatever GPU.
+  double stream_bytes = 8e9;
+  // What is written again and again, as a part of the cache: it stays there while reads pass.
+  std::uint64_t cache_divisor = 8;
+};
+constexpr BesideReadsParameters kBesideReads;
+
+double misses_told(const Cache& cache) {
+  return 1 - stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles());
+}
+
+// Of what a load from memory takes, where hits end: halfway from what the farthest take.
+double hit_part(const Cache& cache) {
+  const std::vector<stats::Level>& levels = cache.survey->levels;
+  return (1 + levels[cache.last_level].mode_cycles / levels.back().mode_cycles) / 2;
+}
+
+// Whether near memory looks like a far hit, so that where lines happen to be at home matters.
+bool hides_memory(const Cache& cache) { return cache.site().exclusive && misses_told(cache) < kStores.nearly_all_told; }
+
+// Latencies of a timed step.
+const std::vector<std::uint32_t>& timed_from_last(const ChaseResult& copy, std::size_t count) {
+  const auto is_timed = [](const StepResult& step) { return !step.latencies.empty(); };
+  auto step = std::find_if(copy.steps.rbegin(), copy.steps.rend(), is_timed);
+  for (; count > 0; --count) step = std::find_if(std::next(step), copy.steps.rend(), is_timed);
+  return step->latencies;
+}
+
+// An array of two equal parts, of whole lines each, that fit together: one that is stored and one that is not.
+struct TwoParts {
+  ChaseArray array;
+  std::uint64_t elements = 0;  // of each part
+  std::uint64_t per_line = 0;
+
+  TwoParts(const Cache& cache, std::uint64_t line_bytes) {
+    const std::uint64_t most = std::max(kStores.elements * kMinimumStrideBytes / line_bytes, std::uint64_t{1});
+    const std::uint64_t room = cache.fits_bytes / kStores.fitting_parts;
+    const std::uint64_t lines = std::clamp(room / (2 * line_bytes), std::uint64_t{1}, most);
+    if (2 * lines * line_bytes > cache.fits_bytes) {
+      throw Inconclusive(
+          fmt::format("what surely fits, {} B, is less than two lines of {} B", cache.fits_bytes, line_bytes));
+    }
+    array = make_array(cache.site(), 2 * lines * line_bytes, kMinimumStrideBytes);
+    per_line = line_bytes / kMinimumStrideBytes;
+    elements = lines * per_line;
+  }
+
+  [[nodiscard]] std::uint64_t lines() const { return elements / per_line; }
+  [[nodiscard]] ChaseStep stored(StepKind kind, std::uint32_t index = 0) const {
+    return {.kind = kind, .array = index, .loads = elements};
+  }
+  [[nodiscard]] ChaseStep unstored(std::uint32_t index = 0) const {
+    return {.kind = StepKind::kTimed, .array = index, .loads = elements, .first = elements};
+  }
+
+  // Median over the copies of the part of the lines that the cache holds, by a timed step, counted from the last.
+  // `cold`: one that loads the same lines from memory.
+  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed,
+                            std::optional<std::size_t> cold = std::nullopt) const {
+    const auto part_of = [&](const ChaseResult& copy) {
+      const std::vector<std::uint32_t>& latencies = timed_from_last(copy, timed);
+      if (!cold) return part_of_lines(latencies, per_line, of.hit_limit_cycles(), misses_told(of));
+      return part_quicker(latencies, timed_from_last(copy, *cold), per_line, hit_part(of));
+    };
+    std::vector<double> parts;
+    for (const ChaseResult& copy : copies) parts.push_back(part_of(copy));
+    return stats::median(parts);
+  }
+
+  // The same of lines that `of` holds whole.
+  [[nodiscard]] double whole(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed) const {
+    const std::uint64_t per_fetch = std::min(per_line, of.fetch_bytes / kMinimumStrideBytes);
+    std::vector<double> parts;
+    for (const ChaseResult& copy : copies) {
+      parts.push_back(part_of_whole_lines(timed_from_last(copy, timed), per_line, per_fetch, of.hit_limit_cycles()));
+    }
+    return stats::median(parts);
+  }
+
+  [[nodiscard]] ChaseProgram program(const Site& site, std::vector<ChaseArray> arrays,
+                                     std::vector<ChaseStep> steps) const {
+    ChaseProgram result = make_program(site, std::move(arrays), std::move(steps));
+    result.timed_cap = static_cast<std::uint32_t>(elements);
+    return result;
+  }
+};
+
+std::uint64_t line_of(const Cache& cache) { return cache.line_or_fetch_bytes(); }
+
+std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program, std::uint64_t lines) {
+  const std::uint64_t copies = program.exclusive ? kStores.exclusive_copies : lab.parameters().copies;
+  return std::vector<ChaseProgram>(std::max(copies, (kStores.least_votes + lines - 1) / lines), program);
+}
+
+// A question to copies of a program.
+template <typename Decided>
+struct Question {
+  std::function<ChaseProgram(std::size_t sweeps)> program;
+  std::function<Decided(const std::vector<ChaseResult>& copies)> decide;
+};
+
+// What is decided of copies of a program in which so many lines vote; while nothing is, of more of them, for most of a
+// few may be disturbed, and of copies that sweep L2 once more each time, for some lines outlive a sweep where L2
+// replaces at random. `surer`: is asked from the second round on where it is there.
+template <typename Decided>
+auto decided(Lab& lab, std::string_view method, std::uint64_t lines, const Question<Decided>& first,
+             const std::optional<Question<Decided>>& surer) {
+  std::vector<ChaseResult> copies;
+  for (std::size_t round = 1;; ++round) {
+    const bool is_surer = round > 1 && surer;
+    if (round == 2 && surer) copies.clear();
+    const Question<Decided>& question = is_surer ? *surer : first;
+    for (ChaseResult& copy : lab.chase(copies_of(lab, question.program(round), lines)))
+      copies.push_back(std::move(copy));
+    Decided decision = question.decide(copies);
+    if (decision.value || round == kStores.rounds) return settle(lab, method, std::move(decision));
+  }
+}
+
+// Leaves nothing of other arrays in L2, whatever is behind that.
+ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
+  auto l2_bytes = static_cast<double>(lab.info().l2_bytes.value_or(0));
+  l2_bytes = std::max(l2_bytes, l2.size_bytes.value_or(0));
+  if (l2_bytes == 0) l2_bytes = static_cast<double>(lab.parameters().l2_guess_bytes);
+  const double bytes = lab.parameters().last_cache_evictor_factor * l2_bytes;
+  return make_array(l2.site(), static_cast<std::uint64_t>(bytes), line_of(l2));
+}
+
+}  // namespace
+
+Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
+  using Allocation = Question<Decision<StoreTreatment>>;
+  const Site& site = cache.site();
+  const TwoParts parts(cache, line_of(cache));
+  // Arrays of a new program are in no cache of an SM; what the SMs share is evicted first.
+  std::vector<ChaseArray> arrays = {parts.array};
+  if (site.exclusive) arrays.push_back(l2_evictor(lab, cache));
+  const std::vector<ChaseStep> stores_and_loads = {parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
+                                                   parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)};
+  const auto program_of = [&](std::size_t sweeps, const std::vector<ChaseStep>& before) {
+    std::vector<ChaseStep> steps;
+    for (const ChaseStep& step : before) {
+      if (site.exclusive) steps.insert(steps.end(), sweeps, warm_step(site, arrays.back(), 1));
+      steps.push_back(step);
+    }
+    steps.insert(steps.end(), stores_and_loads.begin(), stores_and_loads.end());
+    return parts.program(site, arrays, std::move(steps));
+  };
+  const Allocation first{[&](std::size_t sweeps) { return program_of(sweeps, {parts.unstored()}); },
+                         [&](const std::vector<ChaseResult>& copies) {
+                           return decide_allocation({.unstored = parts.hits(copies, cache, 2),
+                                                     .stored = parts.hits(copies, cache, 1),
+                                                     .stored_again = parts.hits(copies, cache, 0)});
+                         }};
+  std::optional<Allocation> surer;
+  if (hides_memory(cache)) {
+    const ChaseStep cold = parts.stored(StepKind::kTimed);
+    // Whether a sweep leaves lines is asked of the second; the third is before the stores.
+    surer = Allocation{[&, cold](std::size_t sweeps) {
+                         return program_of(sweeps, {cold, cold, parts.unstored()});
+                       },
+                       [&](const std::vector<ChaseResult>& copies) {
+                         return decide_allocation({.unstored = parts.hits(copies, cache, 3, 4),
+                                                   .stored = parts.hits(copies, cache, 1, 4),
+                                                   .stored_again = parts.hits(copies, cache, 0, 4)});
+                       }};
+  }
+  const StoreTreatment treatment = decided(lab, "stores", parts.lines(), first, surer);
+  Attribute attribute = measured(lab.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
+  if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
+  return attribute;
+}
+
+Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
+  using Passing = Question<Decision<WritePolicy>>;
+  const TwoParts parts(l1, std::max(line_of(l1), l2.fetch_bytes));
+  ChaseArray past_l1 = parts.array;
+  past_l1.space = l2.site().space;
+  past_l1.alias_of = 0;
+  const std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
+  const auto program_of = [&](std::size_t sweeps, std::vector<ChaseStep> steps) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = parts.array.element_count()});
+    steps.insert(steps.end(), sweeps, warm_step(l2.site(), arrays[2], 2));
+    steps.insert(steps.end(), {parts.stored(StepKind::kTimed), parts.unstored(1), parts.stored(StepKind::kStore),
+                               parts.stored(StepKind::kTimed, 1)});
+    return parts.program(l2.site(), arrays, std::move(steps));
+  };
+  const Passing first{[&](std::size_t sweeps) { return program_of(sweeps, {}); },
+                      [&](const std::vector<ChaseResult>& copies) {
+                        return decide_passing_on({.in_l1 = parts.whole(copies, l1, 2),
+                                                  .unstored = parts.hits(copies, l2, 1),
+                                                  .stored_in_l2 = parts.hits(copies, l2, 0)});
+                      }};
+  std::optional<Passing> surer;
+  if (hides_memory(l2)) {
+    // Both parts are in no cache yet.
+    surer = Passing{[&](std::size_t sweeps) {
+                      return program_of(sweeps, {parts.stored(StepKind::kTimed, 1), parts.unstored(1)});
+                    },
+                    [&](const std::vector<ChaseResult>& copies) {
+                      return decide_passing_on({.in_l1 = parts.whole(copies, l1, 2),
+                                                .unstored = parts.hits(copies, l2, 1, 3),
+                                                .stored_in_l2 = parts.hits(copies, l2, 0, 4)});
+                    }};
+  }
+  const WritePolicy policy = decided(lab, "stores to L1", parts.lines(), first, surer);
+  return measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "loads_past_l1_after_stores");
+}
+
+Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
+                                            std::uint64_t memory_bytes, double memory_bytes_per_second) {
+  // What is written, and read where nothing comes from memory.
+  const std::uint64_t part = std::bit_floor(cache_bytes / kBesideReads.cache_divisor);
+  // The reads alone of each, bytes per second.
+  const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
+    StreamProgram program{.op = op, .space = space, .bytes = bytes, .write_span_bytes = write_span_bytes};
+    program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBesideReads.stream_bytes / static_cast<double>(bytes)));
+    return median_bandwidth(lab, program) / (op == StreamOp::kCopy ? 2 : 1);
+  };
+  ReadRates rates;
+  rates.alone = rate(StreamOp::kRead, memory_bytes, 0);
+  rates.in_cache = rate(StreamOp::kCopy, part, 0);
+  rates.beside_memory = rate(StreamOp::kCopy, memory_bytes, 0);
+  rates.beside_cache = rate(StreamOp::kCopy, memory_bytes, part);
+  const WritePolicy policy = settle(lab, "stores", policy_beside_reads(rates, memory_bytes_per_second));
+  Attribute attribute =
+      measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "reads_from_memory_beside_writes");
+  attribute.details = {{"read_bytes_per_second", std::round(rates.alone)},
+                       {"read_beside_memory_writes_bytes_per_second", std::round(rates.beside_memory)},
+                       {"read_beside_cached_writes_bytes_per_second", std::round(rates.beside_cache)},
+                       {"copy_within_cache_bytes_per_second", std::round(rates.in_cache)}};
+  return attribute;
+}
+
+Attribute write_policy_by_bandwidth(double written, double next) {
+  const Decision<WritePolicy> decision = policy_by_bandwidth(written, next);
+  if (!decision.value) throw NotSupportedError(decision.why_not);
+  Attribute attribute = inferred_value(std::string(to_string(*decision.value)), "", "write_bandwidth_against_memory");
+  attribute.add_detail("times_memory_bandwidth", rounded(written / next));
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,146 @@
+#include "probe/bandwidth/write_policy_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::probe {
+namespace {
+
+std::optional<bool> found(double part, double nearly_all) {
+  if (part >= nearly_all) return true;
+  if (part <= 1 - nearly_all) return false;
+  return std::nullopt;
+}
+
+int whole_percent(double part) { return static_cast<int>(std::lround(100 * part)); }
+
+double gigabytes(double bytes) { return bytes / 1e9; }
+
+}  // namespace
+
+std::string_view to_string(WritePolicy policy) {
+  return policy == WritePolicy::kWriteBack ? "write_back" : "write_through";
+}
+
+double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line, double hit_limit_cycles,
+                     double misses_told) {
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < latencies.size(); i += loads_per_line) hits += latencies[i] < hit_limit_cycles ? 1 : 0;
+  const double missed = 1 - static_cast<double>(hits * loads_per_line) / static_cast<double>(latencies.size());
+  if (!(missed > 0)) return 1;
+  return misses_told > 0 ? std::clamp(1 - missed / misses_told, 0.0, 1.0) : 0;
+}
+
+double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
+                           std::size_t loads_per_fetch, double hit_limit_cycles) {
+  std::size_t whole = 0;
+  for (std::size_t line = 0; line < latencies.size(); line += loads_per_line) {
+    bool hit = true;
+    for (std::size_t i = 0; i < loads_per_line; i += loads_per_fetch) hit &= latencies[line + i] < hit_limit_cycles;
+    whole += hit ? 1 : 0;
+  }
+  return static_cast<double>(whole * loads_per_line) / static_cast<double>(latencies.size());
+}
+
+double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
+                    std::size_t loads_per_line, double hit_part) {
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < latencies.size(); i += loads_per_line) hits += latencies[i] < hit_part * cold[i] ? 1 : 0;
+  return static_cast<double>(hits * loads_per_line) / static_cast<double>(latencies.size());
+}
+
+Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
+  Decision<StoreTreatment> decision{
+      .basis = fmt::format("{}% of unstored lines hit, {}% of stored ones, {}% of those stored again",
+                           whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
+  if (found(hits.unstored, parameters.nearly_all) != false) {
+    decision.why_not =
+        fmt::format("{}% of the lines that were never stored are found there too", whole_percent(hits.unstored));
+    return decision;
+  }
+  const std::optional<bool> allocates = found(hits.stored, parameters.nearly_all);
+  if (!allocates) {
+    decision.why_not = fmt::format("{}% of the lines that were stored are found there: neither all nor none",
+                                   whole_percent(hits.stored));
+    return decision;
+  }
+  decision.value =
+      StoreTreatment{.allocates = *allocates, .keeps_hits = found(hits.stored_again, parameters.nearly_all)};
+  return decision;
+}
+
+Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDecisionParameters& parameters) {
+  Decision<WritePolicy> decision{.basis = fmt::format("{}% of the lines in it, {}% of unstored ones in L2, {}% of "
+                                                      "stored ones",
+                                                      whole_percent(hits.in_l1), whole_percent(hits.unstored),
+                                                      whole_percent(hits.stored_in_l2))};
+  if (found(hits.in_l1, parameters.nearly_all) != true) {
+    decision.why_not =
+        fmt::format("{}% of the lines are left in L1 when they are gone from L2", whole_percent(hits.in_l1));
+    return decision;
+  }
+  if (found(hits.unstored, parameters.nearly_all) != false) {
+    decision.why_not =
+        fmt::format("{}% of the lines that were not stored are found in L2 too", whole_percent(hits.unstored));
+    return decision;
+  }
+  const std::optional<bool> reached = found(hits.stored_in_l2, parameters.nearly_all);
+  if (!reached) {
+    decision.why_not = fmt::format("{}% of the lines that were stored are found in L2: neither all nor none",
+                                   whole_percent(hits.stored_in_l2));
+    return decision;
+  }
+  decision.value = *reached ? WritePolicy::kWriteThrough : WritePolicy::kWriteBack;
+  return decision;
+}
+
+Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_peak,
+                                          const WritesBesideReadsParameters& parameters) {
+  Decision<WritePolicy> decision{
+      .basis =
+          fmt::format("{:.0f} GB/s are read from memory, {:.0f} while as much is written there, {:.0f} while it is "
+                      "written to a part of the cache; {:.0f} from a cache to itself",
+                      gigabytes(rates.alone), gigabytes(rates.beside_memory), gigabytes(rates.beside_cache),
+                      gigabytes(rates.in_cache))};
+  if (memory_peak > 0 && 2 * rates.beside_cache > parameters.clear * memory_peak) {
+    decision.value = WritePolicy::kWriteBack;
+    return decision;
+  }
+  // Between what writes to memory leave of the reads, and what the caches could copy at best.
+  const double best = std::min(rates.alone, rates.in_cache);
+  const double taken = best - rates.beside_memory;
+  // Not `<`: of rates that are all 0, or no numbers, nothing follows.
+  if (!(taken > 0 && taken >= parameters.least_contrast * rates.beside_memory)) {
+    decision.why_not = "writes to memory hardly slow reads from it, so they do not tell where writes go";
+    return decision;
+  }
+  const double left = (rates.beside_cache - rates.beside_memory) / taken;
+  if (left >= parameters.back) {
+    decision.value = WritePolicy::kWriteBack;
+  } else if (left <= parameters.through) {
+    decision.value = WritePolicy::kWriteThrough;
+  } else {
+    decision.why_not =
+        fmt::format("writes that could stay in the cache slow reads from memory by {:.0f}% of what writes to memory do",
+                    100 * (1 - left));
+  }
+  return decision;
+}
+
+Decision<WritePolicy> policy_by_bandwidth(double written, double next, const WriteBandwidthParameters& parameters) {
+  const double ratio = next > 0 ? written / next : 0;
+  Decision<WritePolicy> decision{.basis = fmt::format("{:.2f} times what is behind it can take", ratio)};
+  if (ratio < parameters.write_back_ratio) {
+    decision.why_not = fmt::format(
+        "it takes writes {:.2f} times as fast as what is behind it can: too little to tell write-back from "
+        "write-through",
+        ratio);
+    return decision;
+  }
+  decision.value = WritePolicy::kWriteBack;
+  return decision;
+}
+
+}  // namespace gputopo::probe

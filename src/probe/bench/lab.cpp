@@ -1,0 +1,125 @@
+#include "probe/bench/lab.h"
+
+#include <algorithm>
+
+namespace gputopo::probe {
+namespace {
+
+template <typename Kind>
+void ask_for_carve_out(Kind& program, std::uint64_t bytes) {
+  if constexpr (requires { program.shared_carve_out_bytes; }) {
+    if (program.shared_carve_out_bytes == 0) program.shared_carve_out_bytes = bytes;
+  }
+}
+
+}  // namespace
+
+Bench::Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {
+  device_.end_when([this] { return stopped() || over_budget(); });
+}
+
+Bench::~Bench() { device_.end_when({}); }
+
+double Bench::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool Bench::has_space(Space space) const { return std::ranges::find(info().spaces, space) != info().spaces.end(); }
+
+void Bench::require_space(Space space) const {
+  if (has_space(space)) return;
+  throw NotSupportedError("this device runs no programs in the " + std::string(to_string(space)) + " space");
+}
+
+std::vector<ProgramResult> Bench::run_once(const std::vector<Program>& programs) {
+  if (stopped()) throw Stopped();
+  if (over_budget()) throw OverBudget();
+  if (options_.on_program) {
+    for (const Program& program : programs) options_.on_program(program);
+  }
+  try {
+    std::vector<ProgramResult> results = device_.run(programs);
+    programs_run_ += programs.size();
+    return results;
+  } catch (const EndedError&) {
+    if (stopped()) throw Stopped();
+    throw OverBudget();
+  }
+}
+
+void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results) {
+  double pause_seconds = patience_.first_pause_seconds;
+  double paused_seconds = 0;
+  for (int repeats = 0;; ++repeats) {
+    std::vector<std::size_t> places;
+    std::vector<Program> again;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (!results[i].had_company) continue;
+      places.push_back(i);
+      again.push_back(programs[i]);
+    }
+    if (again.empty()) return;
+    const bool may_pause = paused_in_vain_ + paused_seconds + pause_seconds <= patience_.all_pauses_seconds;
+    if (repeats == patience_.max_repeats || (repeats > 0 && !may_pause)) {
+      paused_in_vain_ += paused_seconds;
+      throw Disturbed("other programs had the GPU meanwhile, each time it was tried; measure again when it is idle");
+    }
+    log(std::to_string(again.size()) + " of " + std::to_string(programs.size()) + " programs had company: again");
+    if (may_pause) {
+      device_.rest(pause_seconds);
+      paused_seconds += pause_seconds;
+      pause_seconds *= 2;
+    }
+    programs_repeated_ += again.size();
+    std::vector<ProgramResult> answers = run_once(again);
+    for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(answers[i]);
+  }
+}
+
+std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
+  if (options_.carve_out_bytes == 0) return run_until_undisturbed(programs);
+  std::vector<Program> carved = programs;
+  for (Program& program : carved) {
+    std::visit([&](auto& kind) { ask_for_carve_out(kind, options_.carve_out_bytes); }, program);
+  }
+  return run_until_undisturbed(carved);
+}
+
+std::vector<ProgramResult> Bench::run_until_undisturbed(const std::vector<Program>& programs) {
+  std::vector<ProgramResult> results = run_once(programs);
+  repeat_disturbed(programs, results);
+  for (const ProgramResult& result : results) conditions_.add(result);
+  return results;
+}
+
+void Bench::log(const std::string& line) const {
+  if (options_.on_log) options_.on_log(line);
+}
+
+template <typename Kind>
+std::vector<ResultOf<Kind>> Lab::run_all(const std::vector<Kind>& programs) {
+  std::vector<ResultOf<Kind>> results;
+  results.reserve(programs.size());
+  for (ProgramResult& result : bench_.run({programs.begin(), programs.end()})) {
+    conditions_.add(result);
+    results.push_back(std::get<ResultOf<Kind>>(std::move(result.data)));
+  }
+  return results;
+}
+
+std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) { return run_all(programs); }
+
+std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) { return run_all(programs); }
+
+std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs) { return run_all(programs); }
+
+std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) { return run_all(programs); }
+
+std::vector<OccupancyResult> Lab::occupancy(const std::vector<OccupancyProgram>& programs) { return run_all(programs); }
+std::vector<OperationResult> Lab::operation(const std::vector<OperationProgram>& programs) { return run_all(programs); }
+
+std::vector<LaunchResult> Lab::launch(const std::vector<LaunchProgram>& programs) { return run_all(programs); }
+
+StreamResult Lab::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }
+
+}  // namespace gputopo::probe

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include "probe/capacity/resident_backwards_decision.h"
+#include "probe/capacity/size_views.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr ResidentBackwardsParameters kResidentBackwardsParameters;
+
+// A pass over the array, and, for a cache behind another, the end of it a few times more.
+std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
+  std::vector<ChaseStep> steps = {warm_step(cache.site(), array)};
+  const std::uint64_t n = array.element_count();
+  const std::uint64_t tail =
+      std::min(n / 4, kResidentBackwardsParameters.nearer_caches * cache.nearer_bytes / array.stride_bytes);
+  for (std::uint64_t i = 0; tail > 0 && i < kResidentBackwardsParameters.nearer_times; ++i) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = tail, .first = n - tail});
+  }
+  return steps;
+}
+
+// An array, and the part of it that is read.
+struct Reading {
+  ChaseArray array;
+  Region region;
+};
+
+// Elements of each reading that miss.
+std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Reading>& readings) {
+  const std::uint32_t copies = lab.parameters().copies;
+  std::vector<ChaseProgram> programs;
+  for (const Reading& reading : readings) {
+    ChaseProgram program = make_program(cache.site(), {reading.array}, fill_steps(cache, reading.array));
+    add_timed_steps(program, reading.region.begin, reading.region.end);
+    programs.insert(programs.end(), copies, program);
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<Missed> missed;
+  for (std::size_t first = 0; first < results.size(); first += copies) {
+    Missed& own = missed.emplace_back();
+    const std::size_t first_step = fill_steps(cache, programs[first].arrays.front()).size();
+    for (std::size_t step = first_step; step < programs[first].steps.size(); ++step) {
+      std::vector<std::span<const std::uint32_t>> latencies;
+      for (std::size_t i = first; i < first + copies; ++i) latencies.emplace_back(results[i].steps[step].latencies);
+      const Missed of_step = count_missed(latencies, cache.hit_limit_cycles());
+      own.by_most += of_step.by_most;
+      own.by_all += of_step.by_all;
+    }
+  }
+  return missed;
+}
+
+// The part of hits at each of many places of an array, after a pass over it, read backwards.
+std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArray& array) {
+  const std::uint64_t places = kResidentBackwardsParameters.places;
+  ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
+  for (std::uint64_t place = 0; place < places; ++place) {
+    program.steps.push_back({.kind = StepKind::kCounted,
+                             .loads = kResidentBackwardsParameters.loads_of_place,
+                             .chain = 1,
+                             .first = place * array.element_count() / places});
+  }
+  const ChaseResult result = lab.chase({program}).front();
+  std::vector<double> hits;
+  for (std::uint64_t place = 0; place < places; ++place) {
+    hits.push_back(hit_fraction(result.steps[place + 1], cache.hit_limit_cycles()));
+  }
+  return hits;
+}
+
+// What there is to read of an array.
+struct FoundReading {
+  std::optional<Reading> reading;  // nothing where it would take too long, or would tell nothing
+  bool by_chance = false;          // what a pass leaves resident is left to chance
+};
+
+FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+  Reading reading{.array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed)};
+  const std::uint64_t elements = reading.array.element_count();
+  Region& region = reading.region;
+  region = {0, elements};
+  const auto takes_too_long = [&] {
+    const auto loads = static_cast<double>(region.end - region.begin);
+    return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
+  };
+  if (cache.site().exclusive) {
+    // Too long an array to read whole, if what is resident is in one piece of it.
+    const std::vector<double> hits = hits_at_places(lab, cache, reading.array);
+    region = turning_region(hits, elements, kResidentBackwardsParameters.rare_part);
+    if (is_scattered(hits, kResidentBackwardsParameters) &&
+        is_left_to_chance(hits, hits_at_places(lab, cache, reading.array), kResidentBackwardsParameters)) {
+      lab.log(fmt::format("size: of {} elements others are resident each time", elements));
+      return {.by_chance = true};
+    }
+    if (takes_too_long()) {
+      // A neighbour may have disturbed the first look.
+      region = turning_region(hits_at_places(lab, cache, reading.array), elements,
+                              kResidentBackwardsParameters.short_rare_part);
+    }
+  }
+  lab.log(fmt::format("size: of {} elements read {} to {}", elements, region.begin, region.end));
+  return {.reading = takes_too_long() ? std::nullopt : std::optional(reading)};
+}
+
+// Of arrays of so many bytes what one pass over each leaves resident, read backwards; of the first of which nothing can
+// be told, 0, and nothing of those behind it.
+std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, const std::vector<double>& bytes,
+                                                 std::uint64_t stride_bytes) {
+  std::vector<Reading> readings;
+  bool by_chance = false;
+  for (const double of_array : bytes) {
+    const FoundReading found = find_reading(lab, cache, of_array, stride_bytes);
+    by_chance = found.by_chance;
+    if (!found.reading) break;
+    readings.push_back(*found.reading);
+  }
+  std::vector<ResidentInCopies> residents;
+  const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(lab, cache, readings);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    // Past the region nothing hits. A miss may fetch more than one stride at once.
+    const auto resident = [&](std::uint64_t misses) {
+      const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
+      return static_cast<double>(readings[i].region.end * stride_bytes) - static_cast<double>(missed_bytes);
+    };
+    residents.push_back({.bytes = resident(missed[i].by_most), .most_bytes = resident(missed[i].by_all)});
+  }
+  if (readings.size() < bytes.size()) residents.push_back({.by_chance = by_chance});
+  return residents;
+}
+
+}  // namespace
+
+SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
+                       std::uint64_t stride_bytes) {
+  ResidentSearch search(guess_bytes, most_guesses, cache.site().limit_bytes, kResidentBackwardsParameters);
+  while (true) {
+    std::vector<double> footprints = search.next_footprints();
+    if (footprints.empty()) break;
+    // What runs alone gains nothing by being asked for together.
+    if (cache.site().exclusive) footprints.erase(footprints.begin() + 1, footprints.end());
+    const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
+    for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
+      lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", footprints[i],
+                          residents[i].bytes, residents[i].most_bytes));
+      search.add(residents[i]);
+    }
+  }
+  return search.found(static_cast<double>(std::max(stride_bytes, cache.line_or_fetch_bytes())));
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,54 @@
+// The steep edge of an instruction cache of few sets. Too few blocks of code lie between none and all of it missing,
+// but the lead makes code longer by less than a line.
+#include <fmt/format.h>
+
+#include "probe/bench/settle.h"
+#include "probe/code/edge_decision.h"
+#include "probe/code/instruction_caches.h"
+#include "probe/code/trial.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr CodeEdgeParameters kCodeEdgeParameters;
+
+// What misses, in instructions, of code that is longer by a step of the lead each.
+std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
+  const std::uint32_t fits = cache.fits_instructions;
+  const std::uint32_t begin = fits < kCodeEdgeParameters.fits_within ? 0 : fits - kCodeEdgeParameters.fits_within;
+  std::vector<InstructionProgram> programs;
+  std::vector<std::uint32_t> instructions;
+  for (std::uint32_t step = 1; begin + step * kCodeLeadStep <= fits + kCodeEdgeParameters.max_edge; ++step) {
+    const std::uint32_t lead = (step - 1) % kCodeLeads + 1;
+    const std::uint32_t count = begin + (step - lead) * kCodeLeadStep;
+    if (count == 0) continue;
+    programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
+    instructions.push_back(begin + step * kCodeLeadStep);
+  }
+  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  const double hit = cache.plateau().value;
+  std::vector<MissedLength> lengths;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const double excess = cycles[i] - cache.survey->pass_cycles - hit * instructions[i];
+    lengths.push_back({static_cast<double>(instructions[i]), excess / (cache.next().value - hit)});
+  }
+  return lengths;
+}
+
+}  // namespace
+
+CodeEdge steep_edge(Lab& lab, const CodeCache& cache) {
+  if (cache.fits_instructions + kCodeEdgeParameters.max_edge > kMaxCodeBehindLead) {
+    throw NotSupportedError(
+        fmt::format("the stairs of a steep edge show in caches of up to {:.0f} B here",
+                    (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
+  }
+  const CodeShape shape = settle(lab, "code",
+                                 decide_code_shape(lengths_of_edge(lab, cache), cache.fits_instructions,
+                                                   cache.bytes_per_instruction(), kCodeEdgeParameters));
+  return {.line_bytes = static_cast<std::uint32_t>(shape.line * cache.bytes_per_instruction()),
+          .ways = shape.ways,
+          .conditions = lab.conditions()};
+}
+
+}  // namespace gputopo::probe

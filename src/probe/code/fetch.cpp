@@ -1,0 +1,72 @@
+// What is fetched at once: jumps over few blocks, which the nearest cache holds, at every place of a fetch.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "probe/bench/settle.h"
+#include "probe/code/fetch_decision.h"
+#include "probe/code/instruction_caches.h"
+#include "probe/code/trial.h"
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Both must say the same: of more blocks some may miss where they lie in two lines each.
+constexpr std::uint32_t kJumps[] = {kFewAlignedJumps, kManyAlignedJumps};
+
+// Of a block that lies in one line or in two.
+constexpr std::uint32_t kLinesOfBlock = 2;
+
+struct AlignedJumps {
+  std::vector<double> cycles;  // of a pass, by alignment
+  double block_bytes = 0;
+};
+AlignedJumps jumps_of(Lab& lab, std::uint32_t count) {
+  std::vector<InstructionProgram> programs;
+  for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
+    InstructionProgram program = repeated(CodeStepKind::kAlignedJumps, count);
+    for (CodeStep& step : program.steps) step.first = alignment;
+    programs.insert(programs.end(), kCodeCopies, program);
+  }
+  const std::vector<InstructionResult> results = lab.code(programs);
+  return {steady_medians(results), results.front().block_bytes};
+}
+
+}  // namespace
+
+Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool keep_samples) {
+  const JumpCurve& far = jumps_over_code.far;
+  if (far.levels.empty() || far.jumps[far.levels.front().last] < kLinesOfBlock * kManyAlignedJumps) {
+    throw Inconclusive("the nearest cache holds too few blocks: what jumps take would repeat with its lines");
+  }
+  AlignedJumps jumps;
+  std::optional<std::size_t> period;
+  for (const std::uint32_t count : kJumps) {
+    jumps = jumps_of(lab, count);
+    const std::size_t found = settle(lab, "code", decide_fetch_period(jumps.cycles));
+    if (period && found != *period) {
+      throw Inconclusive(
+          fmt::format("what few jumps take repeats every {} instructions, what more do every {}", *period, found));
+    }
+    period = found;
+  }
+  // So far do so many alignments move a block: a whole number of fetches, which are a power of two.
+  const auto moved = std::llround(static_cast<double>(*period) * jumps.block_bytes);
+  const std::int64_t bytes = moved & -moved;
+  Attribute attribute = measured_exactly(lab.conditions(), bytes, "B", "period_of_jumps");
+  if (keep_samples) {
+    SampleTable table =
+        make_table("alignments", Plot::kPoints,
+                   {axis("offset_bytes", "where blocks begin", "B"), values("cycles_per_pass", "cycles per pass")});
+    for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
+      table.data[0].push_back(alignment * jumps.block_bytes / (kAlignments + 1));
+    }
+    table.data[1] = jumps.cycles;
+    attribute.samples.push_back(std::move(table));
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe

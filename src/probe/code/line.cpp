@@ -1,0 +1,93 @@
+// The line of an instruction cache. Code that is a little more than the cache holds is begun earlier and earlier, in
+// the lead: what a pass takes rises with each line that it needs more, by the misses of all lines of that line's set,
+// and between two such stairs by what the instructions themselves take. How far the stairs are apart is the line.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "probe/code/instruction_caches.h"
+#include "probe/code/line_decision.h"
+#include "probe/code/trial.h"
+
+namespace gputopo::probe {
+namespace {
+
+// By how many blocks code is longer than what fits: with the lead and without it some sets overflow and some do not, in
+// caches of a few sets as in those of many.
+constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};
+constexpr std::uint32_t kMaxExtraBlocks = kLengths[std::size(kLengths) - 1];
+// Of which so many are looked at even where all of the code misses before.
+constexpr int kAlwaysBlocks = 1;
+
+// What a pass over `count` instructions takes with each step of the lead.
+std::vector<double> cycles_of_length(Lab& lab, std::uint32_t count) {
+  std::vector<InstructionProgram> programs;
+  for (std::uint32_t lead = 1; lead <= kCodeLeads; ++lead) {
+    programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
+  }
+  return steady_medians(lab.code(programs));
+}
+
+std::vector<std::vector<double>> cycles_of_lengths(Lab& lab, const CodeCache& cache) {
+  const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
+  std::vector<std::vector<double>> lengths;
+  for (const int blocks : kLengths) {
+    const std::int64_t count = cache.fits_instructions + std::int64_t{blocks} * kCodeBlockInstructions;
+    if (count > 0 && (blocks <= kAlwaysBlocks || count <= all_miss)) {
+      lengths.push_back(cycles_of_length(lab, static_cast<std::uint32_t>(count)));
+    }
+  }
+  return lengths;
+}
+
+// A short edge is looked at a second time: stairs of an odd number of sets may show at every second one only.
+void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
+  std::int64_t found = line;
+  try {
+    found = edge_of().line_bytes;
+  } catch (const Inconclusive&) {
+    return;  // no stairs show there, or too long an edge
+  } catch (const NotSupportedError&) {
+    return;
+  }
+  if (found != line) throw Inconclusive(fmt::format("stairs of lengths say {} B, those of the edge {} B", line, found));
+}
+
+}  // namespace
+
+Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
+  constexpr std::uint32_t kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
+  if (cache.fits_instructions > kMaxBlocks * kCodeBlockInstructions) {
+    throw NotSupportedError(
+        fmt::format("code shows the lines of caches of up to {:.0f} B here", kMaxBlocks * cache.survey->block_bytes));
+  }
+  const auto line_of_steep_edge = [&] {
+    const CodeEdge edge = edge_of();
+    return measured_exactly(edge.conditions, edge.line_bytes, "B", "stairs_of_edge");
+  };
+  const double missing = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
+  if (missing > CodeLineParameters{}.max_missing) return line_of_steep_edge();
+  constexpr std::size_t kBlockPeriod = kCodeBlockInstructions / kCodeLeadStep;
+  const auto period = decide_stair_period(cycles_of_lengths(lab, cache), kBlockPeriod);
+  lab.log("code: " + period.basis);
+  if (!period.value) return line_of_steep_edge();
+  const std::size_t steps = period.value->steps;
+  if (steps == kBlockPeriod && !cache.in_turn) {
+    throw Inconclusive("stairs as far apart as the lengths that were looked at may be those of different sets");
+  }
+  const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
+  if (cache.level > 0 &&
+      !are_own_stairs(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
+                      cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
+    throw Inconclusive(fmt::format("stairs {} B apart are no higher than lines of nearer caches make them", line));
+  }
+  if (period.value->alternates) {
+    throw Inconclusive(fmt::format(
+        "stairs are {} B apart and not alike: they are those of lines, or of what halves of one cost", line));
+  }
+  if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
+  return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,148 @@
+#include "probe/code/operands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "gputopo/program.h"
+#include "probe/bench/intervals.h"
+#include "probe/bench/settle.h"
+#include "probe/code/trial.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct OperandSurveyParameters {
+  // Counts per octave. More resolves levels that are nearer each other; the survey takes longer.
+  double counts_per_octave = 12;
+  // Counts up to this: a quarter of the constants that there are, and code that the first instruction cache of most
+  // GPUs holds. At most half of the near operands.
+  std::uint32_t most_operands = 256;
+  // Bytes of constants that are loaded in between, in capacities, and at most. More: evicts more under any replacement.
+  double evictor = 3;
+  std::uint32_t evictor_passes = 2;
+  // And before them loads of half a capacity, which stay from pass to pass: where what was hit twice outlasts all that
+  // was loaded once, they are to be among it. More passes: evicts more where only a few hits make a line stay.
+  double rehearsed = 0.5;
+  std::uint32_t rehearsed_passes = 4;
+};
+constexpr OperandSurveyParameters kOperandSurvey;
+
+// Of each count, what passes take: those there are, and those of these counts that are not yet.
+using PassesByCount = std::map<std::uint32_t, OperandPasses>;
+void add_passes(Lab& lab, const std::vector<std::uint32_t>& counts, PassesByCount& passes) {
+  std::vector<std::uint32_t> wanted;
+  std::ranges::copy_if(counts, std::back_inserter(wanted),
+                       [&](std::uint32_t count) { return !passes.contains(count); });
+  std::vector<InstructionProgram> programs;
+  for (const std::uint32_t count : wanted) {
+    for (const CodeStepKind kind : {CodeStepKind::kApartOperands, CodeStepKind::kCloseOperands}) {
+      programs.insert(programs.end(), kCodeCopies, repeated(kind, count));
+    }
+  }
+  const std::vector<double> medians = steady_medians(lab.code(programs));
+  for (std::size_t i = 0; i < wanted.size(); ++i) passes[wanted[i]] = {wanted[i], medians[2 * i], medians[2 * i + 1]};
+}
+
+// Throws Inconclusive where it does not.
+void require_whole_lines(Lab& lab, const OperandCache& cache) {
+  std::vector<InstructionProgram> programs;
+  for (const CodeStepKind kind : {CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
+    programs.insert(programs.end(), kCodeCopies, repeated(kind, cache.fits * (kApartOperandBytes / kNearOperandBytes)));
+  }
+  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  static_cast<void>(settle(lab, "operands", decide_whole_lines(cycles[0], cycles[1], cache.added_cycles)));
+}
+
+// Throws Inconclusive where lines and ways are not known.
+void require_order(const OperandCache& cache) {
+  if (cache.line_bytes != 0) return;
+  throw Inconclusive("how misses grow about the edge follows from no cache that replaces the oldest line, or several");
+}
+
+OperandCurve curve_of(const PassesByCount& passes) {
+  std::vector<OperandPasses> list;
+  for (const auto& [count, pass] : passes) list.push_back(pass);
+  return read_operand_curve(list);
+}
+
+}  // namespace
+
+FoundOperandCache find_operand_cache(Lab& lab) {
+  PassesByCount passes;
+  add_passes(lab, counts_by_octave(2, kOperandSurvey.most_operands, kOperandSurvey.counts_per_octave), passes);
+  FoundOperandCache found;
+  const OperandEdge edge = settle(lab, "operands", find_operand_edge(curve_of(passes)));
+  // Every count of the edge, and where the last may come out lower with them.
+  std::vector<std::uint32_t> near(edge.first_that_all_miss - edge.last_that_fits + 1);
+  std::iota(near.begin(), near.end(), edge.last_that_fits);
+  add_passes(lab, near, passes);
+  found.curve = curve_of(passes);
+  static_cast<OperandCache&>(found) = settle(lab, "operands", decide_operand_cache(found.curve));
+  require_whole_lines(lab, found);
+  found.conditions = lab.conditions();
+  return found;
+}
+
+Attribute operand_cache_size(const FoundOperandCache& cache, bool keep_samples) {
+  Attribute attribute = measured(cache.conditions, cache.bytes, "B", cache.interval, "edge_of_operands");
+  attribute.add_detail("cycles_per_operation", rounded(cache.hit_cycles));
+  if (cache.line_bytes != 0) {
+    attribute.add_detail("line_bytes", std::int64_t{cache.line_bytes});
+    attribute.add_detail("own_lines", std::int64_t{cache.own_lines});
+  }
+  if (!keep_samples) return attribute;
+  SampleTable table =
+      make_table("operands", Plot::kLine, {footprint_axis(), values("cycles_per_operation", "cycles per operation")});
+  table.data = {cache.curve.footprints_bytes, cache.curve.cycles_per_operation};
+  attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+Attribute operand_miss_penalty(const FoundOperandCache& cache) {
+  require_order(cache);
+  return measured(cache.conditions, rounded(cache.added_cycles), "cycles", cache.added, "plateau_of_operands");
+}
+
+Attribute operand_ways(const FoundOperandCache& cache) {
+  require_order(cache);
+  return measured_exactly(cache.conditions, std::int64_t{cache.ways}, "", "misses_behind_edge");
+}
+
+Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, const std::string& of_loads) {
+  // The back half of what there is, and the operands lie in the front half.
+  const auto half =
+      static_cast<std::uint32_t>(lab.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes * kConstantStepBytes;
+  if (half < 4 * kConstantStepBytes) throw NotSupportedError("the device tells of no constant memory");
+  const std::uint32_t operands = std::clamp(cache.fits / 2, 1u, half / kApartOperandBytes);
+  const auto loads = [&](double of_bytes, std::uint32_t passes) {
+    const double wanted = std::clamp(of_bytes, 1.0 * kConstantStepBytes, static_cast<double>(half));
+    const std::uint32_t bytes = static_cast<std::uint32_t>(wanted) / kConstantStepBytes * kConstantStepBytes;
+    return CodeStep{.kind = CodeStepKind::kConstants, .first = half, .count = bytes, .passes = passes};
+  };
+  const CodeStep all = loads(std::max(kOperandSurvey.evictor * cache.interval.high, 4.0 * kConstantStepBytes),
+                             kOperandSurvey.evictor_passes);
+  const CodeStep rehearsed = loads(kOperandSurvey.rehearsed * cache.bytes, kOperandSurvey.rehearsed_passes);
+  const CodeStep warm{.kind = CodeStepKind::kApartOperands, .count = operands, .passes = 2};
+  const CodeStep again{.kind = CodeStepKind::kApartOperands, .count = operands, .passes = 1};
+  std::vector<InstructionProgram> programs(kCodeCopies, {.actors = {{}}, .steps = {warm, again}});
+  programs.insert(programs.end(), kCodeCopies, {.actors = {{}}, .steps = {warm, all, again}});
+  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  const double all_miss = cycles[0] + operands * cache.added_cycles;
+  bool evicts = settle(lab, "operands", decide_evicted(cycles[0], cycles[1], all_miss));
+  if (!evicts) {
+    programs.assign(kCodeCopies, {.actors = {{}}, .steps = {warm, rehearsed, all, again}});
+    const double after = steady_medians(lab.code(programs)).front();
+    evicts = settle(lab, "operands", decide_evicted(cycles[0], after, all_miss));
+  }
+  if (evicts && of_loads.empty()) {
+    throw Inconclusive("loads of constants evict operands, and no cache that they pass is as large as the operands'");
+  }
+  const std::vector<std::string> partners(evicts ? 1 : 0, of_loads);
+  return measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constant_loads");
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,95 @@
+// The nearest instruction cache, by the step of passes over straight-line code.
+#include <cmath>
+
+#include "probe/bench/intervals.h"
+#include "probe/bench/settle.h"
+#include "probe/code/instruction_caches.h"
+#include "probe/code/pass_step_decision.h"
+#include "probe/code/trial.h"
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct PassStepSweep {
+  // Lengths per octave, and of the next cache the part that is looked at: what is beyond may miss there.
+  double lengths_per_octave = 16;
+  double of_next = 0.75;
+};
+constexpr PassStepSweep kPassSteps;
+
+// All passes once the caches hold what they can, which no median hides of.
+CodePasses passes_of(std::uint32_t instructions, const InstructionResult* copies) {
+  CodePasses length{.instructions = instructions, .cycles = {}};
+  for (std::uint32_t copy = 0; copy < kCodeCopies; ++copy) {
+    const std::vector<std::uint64_t>& passes = copies[copy].pass_cycles.back();
+    length.cycles.insert(length.cycles.end(), passes.begin(), passes.end());
+  }
+  return length;
+}
+
+std::vector<CodePasses> measure_lengths(Lab& lab, const std::vector<std::uint32_t>& lengths, std::uint32_t first) {
+  std::vector<InstructionProgram> programs;
+  for (const std::uint32_t instructions : lengths) {
+    InstructionProgram program = repeated_run(instructions);
+    for (CodeStep& step : program.steps) step.first = first;
+    programs.insert(programs.end(), kCodeCopies, program);
+  }
+  const std::vector<InstructionResult> results = lab.code(programs);
+  std::vector<CodePasses> passes;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    passes.push_back(passes_of(lengths[i], results.data() + i * kCodeCopies));
+  }
+  return passes;
+}
+
+// Code that begins elsewhere lies in other sets where these are hashed.
+void require_everywhere(Lab& lab, const PassStep& step, const std::vector<CodePasses>& lengths) {
+  const std::vector<std::uint32_t> both = {lengths[step.last_before].instructions,
+                                           lengths[step.first_behind].instructions};
+  for (std::uint32_t first = kCodeEntryInstructions; first + both.back() <= kMaxCodeInstructions;
+       first += kCodeEntryInstructions) {
+    const std::vector<CodePasses> passes = measure_lengths(lab, both, first);
+    if (!is_same_step(step, passes.front(), passes.back())) {
+      throw Inconclusive("code that begins elsewhere does not stop to fit where the first does");
+    }
+  }
+}
+
+SampleTable pass_table(const std::vector<CodePasses>& lengths, double bytes_per_instruction) {
+  SampleTable table =
+      make_table("passes", Plot::kPoints, {footprint_axis(), values("cycles_per_pass", "cycles per pass")});
+  for (const CodePasses& length : lengths) {
+    for (const double cycles : length.cycles) {
+      table.data[0].push_back(length.instructions * bytes_per_instruction);
+      table.data[1].push_back(cycles);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits, const CodeJumps& jumps,
+                           bool keep_samples) {
+  const double bytes_per_instruction = survey.block_bytes / kCodeBlockInstructions;
+  const auto most = static_cast<std::uint32_t>(kPassSteps.of_next * next_fits / kCodeBlockInstructions);
+  if (most < 2) throw Inconclusive("the next cache is too small to show the step of a pass");
+  std::vector<std::uint32_t> instructions = counts_by_octave(1, most, kPassSteps.lengths_per_octave);
+  for (std::uint32_t& count : instructions) count *= kCodeBlockInstructions;
+  const std::vector<CodePasses> lengths = measure_lengths(lab, instructions, 0);
+  const std::vector<double> longer = longer_jumps(jumps.far, next_fits * bytes_per_instruction);
+  const PassStep step = settle(lab, "code", decide_pass_step(lengths, longer));
+  require_everywhere(lab, step, lengths);
+  const double fits = instructions[step.last_before] * bytes_per_instruction;
+  const double surely = step.last_without ? instructions[*step.last_without] * bytes_per_instruction : 0;
+  const double misses = instructions[step.first_behind] * bytes_per_instruction + survey.loop_bytes;
+  Attribute attribute =
+      measured(lab.conditions(), std::round(fits), "B", stats::Interval{surely, misses}, "step_of_passes");
+  attribute.add_detail("step_cycles", rounded(step.cycles));
+  attribute.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
+  if (keep_samples) attribute.samples.push_back(pass_table(lengths, bytes_per_instruction));
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,121 @@
+// What shares an instruction cache: other SMs, other warps of the SM, constants.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probe/bench/settle.h"
+#include "probe/bench/sharing_groups.h"
+#include "probe/code/instruction_caches.h"
+#include "probe/code/sharing_decision.h"
+#include "probe/code/trial.h"
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct SharingParameters {
+  // Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
+  std::uint32_t warps = 8;
+  // SMs whose neighbours are looked for, one after another while none is found.
+  std::uint32_t max_victims = 3;
+};
+constexpr SharingParameters kSharingParameters;
+
+// How much of the code of `victim` each other SM of its die drives out: by one program where it clearly drives out
+// none.
+std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& die, std::uint32_t victim) {
+  std::vector<EvictedPart> others;
+  for (std::uint32_t sm = die.begin; sm < die.end; ++sm) {
+    if (sm == victim) continue;
+    const CodeEvictor evictor{.kind = CodeEvictor::Kind::kCode, .sm = sm, .victim_sm = victim};
+    try {
+      const EvictedPart once{sm, eviction.evicted_parts({evictor}, 1).front()};
+      others.push_back(clearly_not(once) ? once : EvictedPart{sm, eviction.evicted_parts({evictor}).front()});
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
+Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  SampleTable table = make_table(
+      "pairs", Plot::kMap,
+      {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"), values("evicted_part", "evicted part")});
+  const auto evicts = [&](std::uint32_t victim, std::uint32_t evictor) {
+    const double part =
+        eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = evictor, .victim_sm = victim}}).front();
+    if (part < CodeSharingParameters{}.code_evicts) return false;
+    table.data[0].push_back(victim);
+    table.data[1].push_back(evictor);
+    table.data[2].push_back(part);
+    return true;
+  };
+  UnitGroups sharing;
+  for (const Die& die : dies_of(lab.info())) {
+    std::vector<std::uint32_t> sms(die.end - die.begin);
+    std::iota(sms.begin(), sms.end(), die.begin);
+    for (auto& group : group_by_eviction(std::move(sms), evicts)) sharing.groups.push_back(std::move(group));
+  }
+  const auto instances = static_cast<std::int64_t>(sharing.groups.size());
+  Attribute attribute = measured(lab.conditions(), std::move(sharing), "", std::nullopt, "eviction_between_sms");
+  attribute.add_detail("instances", instances);
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  // Where SMs are known to be switched off, an SM may have lost the neighbours that it would share with: others are
+  // asked too.
+  Die die = dies_of(lab.info()).front();
+  if (die.end == 1) die.end = lab.info().sm_count;  // it takes others to ask
+  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kSharingParameters.max_victims, die.end) : 1;
+  std::uint32_t victim = 0;
+  std::vector<EvictedPart> others = evicted_by_others(eviction, die, victim);
+  const auto shared = [&] {
+    return std::ranges::any_of(
+        others, [](double part) { return part >= kEvicts; }, &EvictedPart::part);
+  };
+  while (!shared() && ++victim < victims) others = evicted_by_others(eviction, die, victim);
+  return scope_of_sm(lab, std::min(victim, victims - 1), others);
+}
+
+Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  std::vector<CodeEvictor> evictors;
+  for (std::uint32_t warp = 0; warp < kSharingParameters.warps; ++warp) {
+    evictors.push_back({.kind = CodeEvictor::Kind::kCode, .warp = warp});
+  }
+  const std::vector<double> parts = eviction.evicted_parts(evictors);
+  const CodeAmount amount = settle(lab, "code", decide_code_amount(parts));
+  Attribute attribute =
+      measured_exactly(lab.conditions(), amount.value, "per " + lab.unit_name(), "eviction_between_warps");
+  attribute.add_detail("warps_sharing", amount.warps_sharing);
+  attribute.add_detail("warps_tried", static_cast<std::int64_t>(parts.size()));
+  if (!lab.keep_samples()) return attribute;
+  SampleTable table =
+      make_table("warps", Plot::kLine, {axis("evictor_warp", "evictor warp"), values("evicted_part", "evicted part")});
+  for (const CodeEvictor& evictor : evictors) table.data[0].push_back(evictor.warp);
+  table.data[1] = parts;
+  attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  const double part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kConstants}}).front();
+  lab.log(fmt::format("code: constants evict {:.2f} of what other code does", part));
+  std::vector<std::string> partners;
+  if (part >= CodeSharingParameters{}.constants_evict) partners.emplace_back("constants");
+  Attribute attribute = measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constants");
+  attribute.add_detail("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,48 @@
+#include "probe/code/sharing_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::probe {
+
+Decision<EvictionScale> eviction_scale(double untouched_cycles, double evicted_cycles, std::uint32_t instructions,
+                                       const CodeSharingParameters& parameters) {
+  Decision<EvictionScale> decision;
+  decision.basis =
+      fmt::format("{} instructions take {:.0f} cycles, evicted {:.0f}", instructions, untouched_cycles, evicted_cycles);
+  if (evicted_cycles < (1 + parameters.least_contrast) * untouched_cycles || evicted_cycles <= untouched_cycles) {
+    decision.why_not = fmt::format(
+        "code takes {:.0f} cycles when nothing evicts it and {:.0f} when other code does: too near each other to tell "
+        "eviction",
+        untouched_cycles, evicted_cycles);
+  } else {
+    decision.value = {untouched_cycles, evicted_cycles};
+  }
+  return decision;
+}
+
+Decision<CodeAmount> decide_code_amount(std::span<const double> evicted_parts,
+                                        const CodeSharingParameters& parameters) {
+  const auto sharing =
+      std::ranges::count_if(evicted_parts, [&](double part) { return part >= parameters.code_evicts; });
+  if (sharing == 0) return {.why_not = "the warp that evicted its own code before did not do so again"};
+  const double amount = std::round(static_cast<double>(evicted_parts.size()) / static_cast<double>(sharing));
+  return {CodeAmount{static_cast<std::int64_t>(amount), sharing}};
+}
+
+std::vector<std::vector<std::uint32_t>> group_by_eviction(
+    std::vector<std::uint32_t> units, const std::function<bool(std::uint32_t victim, std::uint32_t evictor)>& evicts) {
+  std::vector<std::vector<std::uint32_t>> groups;
+  while (!units.empty()) {
+    const std::uint32_t victim = units.front();
+    std::vector<std::uint32_t>& group = groups.emplace_back(std::vector{victim});
+    std::vector<std::uint32_t> others;
+    for (std::size_t i = 1; i < units.size(); ++i) (evicts(victim, units[i]) ? group : others).push_back(units[i]);
+    units = std::move(others);
+  }
+  return groups;
+}
+
+}  // namespace gputopo::probe

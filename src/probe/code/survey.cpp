@@ -1,0 +1,66 @@
+// The sweep: straight-line code of growing length, run again and again by one warp. While a cache holds it, an
+// instruction takes what that cache needs to supply it; each level is a plateau.
+#include <fmt/format.h>
+
+#include "probe/code/instruction_caches.h"
+#include "probe/code/trial.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct CodeSurveyParameters {
+  // Lengths per octave. More resolves levels that are nearer each other; the survey takes longer.
+  double lengths_per_octave = 16;
+  // Of lengths that the cost of a pass is read off: they are little but that cost, so they are measured often. Odd, so
+  // that a median is a sample.
+  std::uint32_t short_copies = 15;
+};
+constexpr CodeSurveyParameters kCodeSurveyParameters;
+
+}  // namespace
+
+CodeSurvey survey_code(Lab& lab) {
+  std::vector<CodePasses> lengths;
+  std::vector<InstructionProgram> programs;
+  std::vector<std::size_t> length_of;  // each program
+  for (const std::uint32_t blocks : counts_by_octave(1, kMaxCodeBlocks, kCodeSurveyParameters.lengths_per_octave)) {
+    const std::uint32_t copies = blocks <= CodeSweepParameters{}.line_blocks ? kCodeSurveyParameters.short_copies : 1;
+    length_of.insert(length_of.end(), copies, lengths.size());
+    lengths.push_back({.instructions = blocks * kCodeBlockInstructions});
+    programs.insert(programs.end(), copies, repeated_run(lengths.back().instructions));
+  }
+  const std::vector<InstructionResult> results = lab.code(programs);
+  for (std::size_t i = 0; i < results.size(); ++i) lengths[length_of[i]].cycles.push_back(steady_cycles(results[i]));
+  const double block_bytes = results.front().block_bytes;
+  CodeSurvey survey{read_code_sweep(lengths, block_bytes), block_bytes, results.front().loop_bytes, lab.conditions()};
+  for (const stats::Plateau& level : survey.levels) {
+    lab.log(fmt::format("code: {:.2f} cycles an instruction from {:.0f} to {:.0f} B", level.value,
+                        survey.footprints_bytes[level.first], survey.footprints_bytes[level.last]));
+  }
+  lab.log(fmt::format("code: a block of {} instructions takes {} B, a pass {:.0f} cycles and at most {} B beside",
+                      kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
+  return survey;
+}
+
+CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
+  if (!begins_with_level(survey)) {
+    throw Inconclusive("the time of an instruction never stays level while the code grows");
+  }
+  for (std::size_t i = 0; i <= level && i + 1 < survey.levels.size(); ++i) {
+    if (!survey.levels[i].may_be_two) continue;
+    throw Inconclusive("code of one level takes longer from some length on, and stays so: it may be of two caches");
+  }
+  if (level + 1 < survey.levels.size()) return {.survey = &survey, .level = level};
+  const double most = survey.footprints_bytes.back();
+  if (level == 0) {
+    throw NotSupportedError(fmt::format(
+        "code of every length up to {:.0f} B takes {:.2f} cycles an instruction, so the cache is at least that large",
+        most, survey.levels[0].value));
+  }
+  // What is behind the last of them may be memory, or a cache that holds all of that.
+  throw NotSupportedError(fmt::format(
+      "code of up to {:.0f} B shows {} level{} of instruction caches; one that holds all of it would not show", most,
+      survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));
+}
+
+}  // namespace gputopo::probe

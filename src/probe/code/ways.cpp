@@ -1,0 +1,80 @@
+// Ways of an instruction cache: code of some lengths on the edge is timed, and how fast what misses grows says them.
+#include <fmt/format.h>
+
+#include "probe/bench/last_that_fits.h"
+#include "probe/bench/settle.h"
+#include "probe/code/edge_decision.h"
+#include "probe/code/instruction_caches.h"
+#include "probe/code/trial.h"
+#include "probe/code/ways_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Lengths, in whole blocks, of which a good part misses, and not nearly all.
+std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
+  const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
+  // The most blocks of which no more than this part misses.
+  const auto last_within = [&](double part) {
+    return last_that_fits(cache.fits_instructions / kCodeBlockInstructions, all_miss / kCodeBlockInstructions,
+                          [&](std::uint32_t blocks) {
+                            return missed_parts(lab, cache, {blocks * kCodeBlockInstructions}).front() > part;
+                          });
+  };
+  constexpr CodeWaysParameters kDecision;
+  const std::uint32_t last = last_within(kDecision.nearly_all);
+  const std::uint32_t first = last_within(kDecision.good_part) + 1;
+  std::vector<std::uint32_t> lengths = spread(first, last, kDecision.lengths);
+  for (std::uint32_t& length : lengths) length *= kCodeBlockInstructions;
+  return lengths;
+}
+
+// A short edge is looked at a second time, stair by stair: the ramp of a hashed index may look like a line. Returns a
+// flag where no stairs show; empty where they do, or the code is too long for that.
+std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
+  std::uint32_t found = 0;
+  try {
+    found = edge_of().ways;
+  } catch (const Inconclusive& error) {
+    return fmt::format("one_experiment: by the slope of the edge only: {}", error.what());
+  } catch (const NotSupportedError&) {
+    return {};
+  }
+  if (found >= ways.interval.low && found <= ways.interval.high) return {};
+  throw Inconclusive(fmt::format("the slope of the edge says {} ways, its stairs {}", ways.value, found));
+}
+
+}  // namespace
+
+Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
+  if (!cache.in_turn) {
+    throw Inconclusive(
+        "code begins to miss before what it holds is exceeded, or slowly: it is not the oldest line of a set that is "
+        "replaced, or not all sets are alike");
+  }
+  const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
+  if (lengths.size() < CodeWaysParameters{}.least_lengths) {
+    const CodeEdge edge = edge_of();
+    return measured_exactly(edge.conditions, edge.ways, "", "stairs_of_edge");
+  }
+  const std::vector<double> parts = missed_parts(lab, cache, lengths);
+  std::vector<MissedLength> missed;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    missed.push_back({static_cast<double>(lengths[i]), parts[i] * lengths[i]});
+  }
+  const CodeSlope slope = settle(lab, "code", fit_code_slope(missed));
+  const std::uint32_t behind =
+      (static_cast<std::uint32_t>(slope.all_miss() / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
+  const double missed_behind = missed_parts(lab, cache, {behind}).front();
+  const CodeWays ways = settle(lab, "code", decide_code_ways(slope, cache.fits_instructions, behind, missed_behind));
+  std::string doubt;
+  if (slope.all_miss() - cache.fits_instructions <= CodeEdgeParameters{}.max_edge) {
+    doubt = doubt_of_stairs(edge_of, ways);
+  }
+  Attribute attribute = measured(lab.conditions(), ways.value, "", ways.interval, "slope_of_edge");
+  if (!doubt.empty()) attribute.flags.push_back(std::move(doubt));
+  attribute.add_detail("misses_per_instruction_too_much", std::round(100 * slope.misses_per_instruction) / 100);
+  return attribute;
+}
+
+}  // namespace gputopo::probe

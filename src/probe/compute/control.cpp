@@ -1,0 +1,199 @@
+// Barriers: a line of them, of one block of more and more warps, of a cluster of more and more blocks, of a block on
+// every SM. Jumps: a line of branches that all lanes take, or of calls. Sides: the lanes of a warp part to more and
+// more sides, each of which has a chain of the same operations; what a side more takes beyond its operations is what a
+// branch and coming together again cost. Where sides run beside one another while they wait for results, it is less
+// than them.
+//
+// What fools it: a compiler that makes predicates of branches (a side is too long for that, and the size of the code
+// tells), sides that meet only at the end (they come together after each round, by a barrier of the warp).
+#include "probe/compute/control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "probe/bench/evidence.h"
+#include "probe/bench/intervals.h"
+#include "probe/compute/operation.h"
+#include "probe/compute/sm_resources_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint32_t kFewControlRounds = 2;
+constexpr std::uint32_t kManyControlRounds = 10;
+constexpr std::uint32_t kControlCopies = 3;
+
+// Of a round, at most.
+constexpr double kLoopCycles = 24;
+
+// Of each program.
+struct Rounds {
+  std::vector<double> cycles;  // of a round, copy by copy: of the block that took longest
+  std::vector<double> sms;     // where the blocks of the first copy ran
+};
+
+std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& programs) {
+  std::vector<OperationProgram> all;
+  for (const OperationProgram& program : programs) {
+    for (const std::uint32_t rounds : {kFewControlRounds, kManyControlRounds}) {
+      all.insert(all.end(), kControlCopies, program);
+      for (std::size_t i = all.size() - kControlCopies; i < all.size(); ++i) all[i].rounds = rounds;
+    }
+  }
+  const std::vector<OperationResult> results = lab.operation(all);
+  std::vector<Rounds> rounds;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    Rounds& own = rounds.emplace_back();
+    const std::size_t first = 2 * kControlCopies * i;
+    if (!results[first].refusal.empty()) throw NotSupportedError(results[first].refusal);
+    for (std::size_t copy = 0; copy < kControlCopies; ++copy) {
+      const OperationResult& few = results[first + copy];
+      const OperationResult& many = results[first + kControlCopies + copy];
+      own.cycles.push_back((std::ranges::max(many.cycles) - std::ranges::max(few.cycles)) /
+                           (kManyControlRounds - kFewControlRounds));
+    }
+    own.sms.assign(results[first].sms.begin(), results[first].sms.end());
+  }
+  return rounds;
+}
+
+// From one operation of a straight line to the next, by what was varied from program to program.
+struct LineOfOperations {
+  std::vector<double> cycles_of_first;  // copy by copy
+  std::vector<double> sms_of_first;
+  std::vector<double> cycles;  // of each program, rounded
+};
+
+// By clusters of more and more blocks, as large as the device has them.
+struct ClusterLine {
+  std::vector<double> blocks;
+  std::vector<double> cycles;
+  std::optional<Attribute> of_two;
+};
+
+LineOfOperations line_of(Lab& lab, const std::vector<OperationProgram>& programs) {
+  const double operations = operations_per_round(programs.front());
+  LineOfOperations line;
+  for (Rounds& rounds : rounds_of(lab, programs)) {
+    line.cycles.push_back(rounded(stats::median(rounds.cycles) / operations));
+    if (!line.cycles_of_first.empty()) continue;
+    for (const double cycles : rounds.cycles) line.cycles_of_first.push_back(cycles / operations);
+    line.sms_of_first = std::move(rounds.sms);
+  }
+  return line;
+}
+
+// Of the first program of a line.
+Attribute attribute_of(Lab& lab, const LineOfOperations& line, double operations, const char* method) {
+  const double value = stats::median(line.cycles_of_first);
+  if (value <= 0) throw Inconclusive("more of them took no longer");
+  const auto [least, most] = std::ranges::minmax(line.cycles_of_first);
+  return measured(
+      lab.conditions(), rounded(value), "cycles",
+      stats::Interval{std::min(rounded(value), least - kLoopCycles / operations), std::max(rounded(value), most)},
+      method);
+}
+
+// A line of barriers by blocks of more and more warps.
+Attribute barrier_by_warps(Lab& lab, OperationProgram program, const char* method) {
+  std::vector<OperationProgram> programs;
+  std::vector<double> warps;
+  for (std::uint32_t count = 1; count <= most_operation_warps(lab.info()); count *= 2) {
+    warps.push_back(count);
+    program.warps = count;
+    programs.push_back(program);
+  }
+  const LineOfOperations line = line_of(lab, programs);
+  Attribute attribute = attribute_of(lab, line, operations_per_round(program), method);
+  attribute.add_detail("warps_tried", warps);
+  attribute.add_detail("cycles_by_warps", line.cycles);
+  return attribute;
+}
+
+// Throws NotSupportedError where there are no clusters of two.
+ClusterLine by_cluster_size(Lab& lab, OperationId operation) {
+  ClusterLine found;
+  OperationProgram program{.operation = operation};
+  for (std::uint32_t size = 2; size <= kMaxClusterBlocks; size *= 2) {
+    program.cluster_size = size;
+    try {
+      const LineOfOperations line = line_of(lab, {program});
+      if (!found.of_two) {
+        found.of_two = attribute_of(lab, line, operations_per_round(program), "barriers_in_a_row");
+        found.of_two->add_detail("sms", line.sms_of_first);
+      }
+      found.blocks.push_back(size);
+      found.cycles.push_back(line.cycles.front());
+    } catch (const NotSupportedError&) {
+      if (!found.of_two) throw;
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Attribute measure_barrier(Lab& lab) {
+  return barrier_by_warps(lab, {.operation = OperationId::kBarSync}, "barriers_in_a_row");
+}
+
+Attribute measure_grid_barrier(Lab& lab) {
+  Attribute attribute =
+      barrier_by_warps(lab, {.operation = OperationId::kBarrierGrid, .every_sm = true}, "barriers_in_a_row");
+  attribute.add_detail("blocks", static_cast<double>(lab.info().sm_count));
+  return attribute;
+}
+
+Attribute measure_cluster_barrier(Lab& lab) {
+  ClusterLine line = by_cluster_size(lab, OperationId::kBarrierCluster);
+  Attribute attribute = std::move(*line.of_two);
+  attribute.add_detail("blocks_tried", line.blocks);
+  attribute.add_detail("cycles_by_blocks", line.cycles);
+  // It makes what the blocks wrote visible to one another; what of it that takes shows beside one that does not.
+  attribute.add_detail("relaxed_cycles_by_blocks", by_cluster_size(lab, OperationId::kBarrierClusterRelaxed).cycles);
+  return attribute;
+}
+
+Attribute measure_jump(Lab& lab, OperationId operation) {
+  const OperationProgram program{.operation = operation};
+  return attribute_of(lab, line_of(lab, {program}), operations_per_round(program), "jumps_in_a_row");
+}
+
+SidesFinding measure_sides(Lab& lab) {
+  constexpr OperationId kOperation = OperationId::kFmaF32;
+  std::vector<OperationProgram> programs = {{.operation = kOperation}};
+  std::vector<SidesSample> samples;
+  for (std::uint32_t sides = 2; sides <= lab.info().warp_size && sides <= kMaxOperationSides; sides *= 2) {
+    programs.push_back({.operation = kOperation, .sides = sides});
+    samples.push_back({static_cast<double>(sides), 0});
+  }
+  const std::vector<Rounds> rounds = rounds_of(lab, programs);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].cycles = stats::median(rounds[i + 1].cycles);
+  const double of_operation = stats::median(rounds.front().cycles) / operations_per_round(programs.front());
+  const double alone = of_operation * operations_per_round(programs.back());
+  const Decision<SidesCost> cost = decide_sides(samples, alone);
+  if (!cost.value) throw Inconclusive(cost.why_not);
+  SidesFinding finding{
+      measured(lab.conditions(), rounded_to_tenth(cost.value->cycles), "cycles",
+               stats::Interval{std::min(rounded_to_tenth(cost.value->cycles), cost.value->interval.low),
+                               std::max(rounded_to_tenth(cost.value->cycles), cost.value->interval.high)},
+               "sides_of_a_branch"),
+      measured(lab.conditions(), cost.value->interleave, "", std::nullopt, "sides_of_a_branch")};
+  std::vector<double> sides;
+  std::vector<double> cycles;
+  for (const SidesSample& sample : samples) {
+    sides.push_back(sample.sides);
+    cycles.push_back(rounded(sample.cycles));
+  }
+  finding.cost.add_detail("sides_tried", sides);
+  finding.cost.add_detail("cycles_by_sides", cycles);
+  finding.cost.add_detail("operations_of_a_side_cycles", rounded(alone));
+  return finding;
+}
+
+}  // namespace gputopo::probe

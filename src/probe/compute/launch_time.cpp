@@ -1,0 +1,89 @@
+// A kernel that does nothing is launched and waited for, many times; the median counts, for the host is late now and
+// then. Many launches in a row less few of them give the interval, which has neither the first call nor the wait in it.
+//
+// What fools it: a host whose cores are busy or sleep (the quarters of all runs are the interval that is told), a
+// first launch that loads code (one runs before, untimed), another process on the GPU (its answers are no samples).
+#include "probe/compute/launch_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "probe/bench/evidence.h"
+#include "probe/bench/intervals.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint32_t kLaunches = 31;
+constexpr std::uint32_t kFewLaunches = 32;
+constexpr std::uint32_t kManyLaunches = 288;
+constexpr std::uint32_t kLeastArgumentBytes = 8;
+
+struct Times {
+  std::vector<double> whole_ns;
+  std::vector<double> submit_ns;
+};
+
+Times times_of(Lab& lab, const LaunchProgram& program) {
+  Times times;
+  for (const LaunchResult& result : lab.launch(std::vector(kLaunches, program))) {
+    times.whole_ns.push_back(result.seconds * 1e9);
+    times.submit_ns.push_back(result.submit_seconds * 1e9);
+  }
+  return times;
+}
+
+double nanoseconds(double value) { return std::round(value); }
+
+// The median, and between which values half of them lie.
+Attribute half_of(Lab& lab, std::vector<double> values, const char* method) {
+  std::ranges::sort(values);
+  const double value = nanoseconds(stats::median(values));
+  if (value <= 0) throw Inconclusive("more launches took no longer");
+  return measured(lab.conditions(), value, "ns",
+                  stats::Interval{std::min(value, nanoseconds(values[values.size() / 4])),
+                                  std::max(value, nanoseconds(values[values.size() - 1 - values.size() / 4]))},
+                  method);
+}
+
+Attribute latency_by(Lab& lab, LaunchWay way, const char* method) {
+  const Times times = times_of(lab, {.way = way, .argument_bytes = kLeastArgumentBytes});
+  Attribute attribute = half_of(lab, times.whole_ns, method);
+  attribute.add_detail("call_ns", nanoseconds(stats::median(times.submit_ns)));
+  attribute.add_detail("least_ns", nanoseconds(std::ranges::min(times.whole_ns)));
+  return attribute;
+}
+
+}  // namespace
+
+Attribute measure_launch_latency(Lab& lab) {
+  Attribute attribute = latency_by(lab, LaunchWay::kCalls, "launches_of_nothing");
+  std::vector<double> bytes = {kLeastArgumentBytes};
+  std::vector<double> whole_ns = {attribute.number().value_or(0)};
+  // Up to what the largest kernels may take; as far as this device goes.
+  for (const std::uint32_t more : {1024u, 4096u, 32'760u, 65'536u}) {
+    try {
+      whole_ns.push_back(nanoseconds(stats::median(times_of(lab, {.argument_bytes = more}).whole_ns)));
+      bytes.push_back(more);
+    } catch (const NotSupportedError&) {
+      break;
+    }
+  }
+  attribute.add_detail("sizes_of_arguments_bytes", bytes);
+  attribute.add_detail("latencies_ns", whole_ns);
+  return attribute;
+}
+
+Attribute measure_graph_launch_latency(Lab& lab) { return latency_by(lab, LaunchWay::kGraph, "launches_of_nothing"); }
+
+Attribute measure_launch_interval(Lab& lab, LaunchWay way) {
+  const Times few = times_of(lab, {.way = way, .launches = kFewLaunches});
+  const Times many = times_of(lab, {.way = way, .launches = kManyLaunches});
+  std::vector<double> intervals;
+  const double few_ns = stats::median(few.whole_ns);
+  for (const double many_ns : many.whole_ns) intervals.push_back((many_ns - few_ns) / (kManyLaunches - kFewLaunches));
+  return half_of(lab, std::move(intervals), "launches_in_a_row");
+}
+
+}  // namespace gputopo::probe

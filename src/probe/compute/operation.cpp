@@ -1,0 +1,320 @@
+// Latency: one warp runs a straight line of the operation, each of which waits for the one before; what more rounds of
+// it take longer, by their operations. Throughput: the same line of more and more warps, a block on every SM. Where as
+// many as a block may have are still bound by the latency, each runs four lines that take turns. The most of all
+// counts.
+//
+// What fools it: a compiler that merges two operations into one instruction or leaves them out (the size of the code
+// tells, and is told), an operation that becomes several instructions (the same), numbers for which an instruction
+// takes another way (division by zero, denormal numbers: the operands stay normal), registers that an instruction reads
+// (three different ones halve some rates: rows of their own), a neighbour (its programs are repeated). A clock that
+// changes does not: all is counted in cycles.
+#include "probe/compute/operation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "probe/bench/evidence.h"
+#include "probe/bench/intervals.h"
+#include "probe/compute/operation_decision.h"
+#include "probe/compute/operation_outcome.h"
+#include "probe/compute/operation_trials.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Rounding is to leave it within its interval.
+Attribute rounded_attribute(const Lab& lab, double value, const PerOperation& found, const char* unit,
+                            const char* method) {
+  return measured(lab.conditions(), value, unit,
+                  stats::Interval{std::min(found.interval.low, value), std::max(found.interval.high, value)}, method);
+}
+
+OperationTrial with_copies(OperationTrial trial, std::uint32_t copies) {
+  trial.copies = copies;
+  return trial;
+}
+
+// As many as do not take long, of so many cycles each.
+std::uint32_t copies_within(double cycles) {
+  constexpr double kMostCycles = 150e6;
+  return static_cast<std::uint32_t>(
+      std::clamp<double>(kMostCycles / std::max(cycles, 1.0), OperationTrial::kCopies, OperationTrial::kManyCopies));
+}
+
+// What was found of one operation so far.
+class Operation {
+ public:
+  Operation(OperationId id, std::uint32_t lanes, const OperationParameters& parameters)
+      : id_(id), lanes_(lanes), parameters_(parameters) {}
+
+  void add(const OperationOutcome& outcome) {
+    if (!outcome.first.refusal.empty()) {  // of chains that take turns it takes nothing from what is known
+      if (!latency_.value && rates_.empty()) absent_ = unavailable(outcome.why_refused, outcome.first.refusal);
+    } else if (!outcome.trial.every_sm) {
+      latency_of_ = outcome;
+      OperationParameters parameters = parameters_;
+      if (warps_together(info_of(id_).type) > 1) parameters.loop_cycles += parameters.wait_cycles;
+      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters);
+    } else {
+      const Decision<PerOperation> rate = outcome.throughput(lanes_, parameters_);
+      if (rate.value) {
+        add_rate(outcome, *rate.value);
+      } else {
+        undecided_.emplace_back(outcome.trial, outcome.cycles());
+        why_no_rate_ = rate.why_not;
+      }
+    }
+  }
+
+  [[nodiscard]] bool lacks_latency() const { return !absent_ && !latency_.value; }
+
+  // Whether the most that was seen is what so many warps do that wait for their own results.
+  [[nodiscard]] bool is_bound_by_latency() const {
+    if (!latency_.value || rates_.empty()) return false;
+    const auto& [outcome, rate] = best();
+    const double chains = static_cast<double>(outcome.trial.warps) * outcome.trial.streams * lanes_;
+    return rate.value >= parameters_.latency_bound * chains / latency_.value->value;
+  }
+
+  // The most of many trials is too much as often as one of them was disturbed, and another may be as much at its best:
+  // those of one copy that come near are run again.
+  [[nodiscard]] std::vector<OperationTrial> to_run_again() const {
+    constexpr double kNear = 0.93;
+    std::vector<OperationTrial> trials;
+    for (const auto& [outcome, rate] : rates_) {
+      if (outcome.trial.copies == OperationTrial::kCopies || rate.value < kNear * best().second.value) continue;
+      trials.push_back(with_copies(outcome.trial, OperationTrial::kCopies));
+    }
+    return trials;
+  }
+  // Where SMs differ by much, a few runs differ from time to time: those of the most, more often, and by very much also
+  // those that come near, of which all may have been slow ones. SMs that did the most alike by chance are told by those
+  // of fewer warps. What was disturbed may be more than the most.
+  [[nodiscard]] std::vector<OperationTrial> to_run_longer() const {
+    constexpr double kUneven = 0.02;
+    constexpr double kVeryUneven = 0.1;
+    constexpr double kNear = 0.8;
+    std::vector<OperationTrial> trials;
+    for (const auto& [trial, cycles] : undecided()) trials.push_back(with_copies(trial, copies_within(cycles)));
+    if (rates_.empty()) return trials;
+    const auto unevenness = [](const Rate& rate) {
+      return (rate.second.interval.high - rate.second.interval.low) / rate.second.value;
+    };
+    const bool is_very_uneven =
+        std::ranges::any_of(rates_, [&](const Rate& rate) { return unevenness(rate) >= kVeryUneven; });
+    if (!is_very_uneven && unevenness(best()) < kUneven) return trials;
+    const double least = (is_very_uneven ? kNear : 1) * best().second.value;
+    for (const auto& [outcome, rate] : rates_) {
+      const std::uint32_t copies = copies_within(outcome.cycles());
+      if (rate.value >= least && outcome.trial.copies < copies) trials.push_back(with_copies(outcome.trial, copies));
+    }
+    return trials;
+  }
+  // One that was disturbed takes nothing from what is known.
+  void add_longer(const OperationOutcome& outcome) {
+    const Decision<PerOperation> rate = outcome.throughput(lanes_, parameters_);
+    if (!outcome.first.refusal.empty() || !rate.value) return;
+    std::erase_if(undecided_, [&](const Undecided& known) { return known.first.is_same_way(outcome.trial); });
+    forget_rate(outcome.trial);
+    add_rate(outcome, *rate.value);
+  }
+  // What was seen once and not again does not count.
+  void add_again(const OperationOutcome& outcome) {
+    forget_rate(outcome.trial);
+    add(outcome);
+  }
+
+  [[nodiscard]] bool is_nearly_full() const {
+    return !rates_.empty() && probe::is_nearly_full(id_, best().second.value);
+  }
+
+  [[nodiscard]] OperationFinding finding(const Lab& lab) const {
+    if (absent_) return {*absent_, *absent_};
+    return {latency(lab), throughput(lab)};
+  }
+
+ private:
+  using Rate = std::pair<OperationOutcome, PerOperation>;
+  using Undecided = std::pair<OperationTrial, double>;  // and the cycles of a copy
+
+  void add_rate(const OperationOutcome& outcome, const PerOperation& rate) {
+    // Of some chains the compiler may make one where it leaves others apart: those count only where there is nothing
+    // else.
+    const bool counts =
+        rates_.empty() || !outcome.is_merged(parameters_) || rates_.front().first.is_merged(parameters_);
+    if (!counts) return;
+    const auto order = [](const Rate& known) { return std::pair(known.first.trial.streams, known.first.trial.warps); };
+    Rate known(outcome, rate);
+    rates_.insert(std::ranges::upper_bound(rates_, order(known), {}, order), known);
+  }
+  void forget_rate(const OperationTrial& trial) {
+    std::erase_if(rates_, [&](const Rate& known) { return known.first.trial.is_same_way(trial); });
+  }
+
+  [[nodiscard]] const Rate& best() const {
+    return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
+  }
+
+  // Those that something disturbed, and that may do as much as the best.
+  [[nodiscard]] std::vector<Undecided> undecided() const {
+    std::vector<Undecided> trials = undecided_;
+    if (rates_.empty()) return trials;
+    const std::uint32_t most = best().first.trial.chains();
+    std::erase_if(trials, [&](const Undecided& undecided) { return undecided.first.chains() < most; });
+    return trials;
+  }
+
+  [[nodiscard]] Attribute latency(const Lab& lab) const {
+    if (!latency_.value) return unavailable(Reason::kInconclusive, latency_.why_not);
+    const double cycles = latency_.value->value;
+    // Of a thousand cycles too, half of one is told.
+    const double shown = cycles < 1000 ? four_digits(cycles) : std::round(10 * cycles) / 10;
+    Attribute attribute = rounded_attribute(lab, shown, *latency_.value, "cycles", "chain_of_operations");
+    latency_of_.add_code(parameters_, attribute);
+    return attribute;
+  }
+
+  [[nodiscard]] Attribute throughput(const Lab& lab) const {
+    if (rates_.empty()) return unavailable(Reason::kInconclusive, why_no_rate_);
+    const auto& [outcome, rate] = best();
+    Attribute attribute = rounded_attribute(lab, four_digits(rate.value), rate, "ops/clk", "chains_of_all_warps");
+    attribute.add_detail("warps", static_cast<std::int64_t>(outcome.trial.warps));
+    attribute.add_detail("chains_per_warp", static_cast<std::int64_t>(outcome.trial.streams));
+    attribute.add_detail("arithmetic_per_lane", static_cast<std::int64_t>(info_of(id_).arithmetic));
+    const double arithmetic = rate.value * info_of(id_).arithmetic * lab.info().sm_count;
+    attribute.add_detail("peak_ops_per_second", four_digits(arithmetic * lab.conditions().sm_clock_mhz() * 1e6));
+    add_warps(rate.value, attribute);
+    outcome.add_code(parameters_, attribute);
+    if (!undecided().empty()) {
+      attribute.flags.push_back(
+          fmt::format("disturbed: {} warps may do more: {}", undecided().back().first.warps, why_no_rate_));
+    }
+    if (is_bound_by_latency()) {
+      attribute.flags.emplace_back("bound_by_latency: so many warps wait for their own results; more may do more");
+    }
+    return attribute;
+  }
+
+  // Of one chain in each warp.
+  void add_warps(double most, Attribute& attribute) const {
+    std::vector<double> warps;
+    std::vector<double> rates;
+    for (const auto& [outcome, rate] : rates_) {
+      if (outcome.trial.streams != 1) continue;
+      warps.push_back(outcome.trial.warps);
+      rates.push_back(four_digits(rate.value));
+    }
+    const auto enough = std::ranges::find_if(rates, [&](double rate) { return rate >= parameters_.nearly_all * most; });
+    if (enough != rates.end()) {
+      attribute.add_detail("warps_that_do_90_percent",
+                           static_cast<std::int64_t>(warps[static_cast<std::size_t>(enough - rates.begin())]));
+    }
+    attribute.add_detail("warps_tried", warps);
+    attribute.add_detail("throughput_by_warps", rates);
+  }
+
+  OperationId id_;
+  std::uint32_t lanes_;
+  OperationParameters parameters_;
+  std::optional<Attribute> absent_;  // where it was refused
+  OperationOutcome latency_of_;
+  Decision<PerOperation> latency_;
+  std::vector<Rate> rates_;  // from the fewest chains of a warp on, and the fewest warps
+  std::vector<Undecided> undecided_;
+  std::string why_no_rate_;  // of the last of them
+};
+
+}  // namespace
+
+std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations) {
+  std::map<OperationId, Operation> found;
+  std::vector<OperationTrial> trials;
+  for (const OperationId id : operations) {
+    found.emplace(id, Operation(id, lab.info().warp_size, {}));
+    trials.push_back(latency_trial(id));
+  }
+  for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (found.at(id).lacks_latency()) trials.push_back(longer_latency_trial(id));
+  }
+  for (const OperationOutcome& outcome : run_more_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  std::vector<Attribute> latencies;
+  for (const OperationId id : operations) latencies.push_back(found.at(id).finding(lab).latency);
+  return latencies;
+}
+
+namespace {
+
+void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::map<OperationId, Operation>& found) {
+  std::vector<OperationTrial> trials;
+  // Where the most was a disturbance, what comes near to the most is others.
+  constexpr int kMostPasses = 3;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    trials.clear();
+    for (const OperationId id : operations) {
+      const std::vector<OperationTrial> again = found.at(id).to_run_again();
+      trials.insert(trials.end(), again.begin(), again.end());
+    }
+    if (trials.empty()) break;
+    for (const OperationOutcome& outcome : run_trials(lab, trials))
+      found.at(outcome.trial.operation).add_again(outcome);
+  }
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    trials.clear();
+    for (const OperationId id : operations) {
+      std::ranges::move(found.at(id).to_run_longer(), std::back_inserter(trials));
+    }
+    for (const OperationOutcome& outcome : run_more_trials(lab, trials))
+      found.at(outcome.trial.operation).add_longer(outcome);
+  }
+}
+
+}  // namespace
+
+std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
+  const OperationParameters parameters;
+  const std::uint32_t warps = most_operation_warps(lab.info());
+  std::map<OperationId, Operation> found;
+  std::vector<OperationTrial> trials;
+  for (const OperationId id : operations) {
+    found.emplace(id, Operation(id, lab.info().warp_size, parameters));
+    const std::vector<OperationTrial> own = first_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (found.at(id).lacks_latency()) trials.push_back(longer_latency_trial(id));
+    if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
+    const std::vector<OperationTrial> own = further_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  if (!trials.empty()) {
+    for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  }
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (!found.at(id).is_nearly_full()) continue;
+    const std::vector<OperationTrial> own = last_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  for (const OperationOutcome& outcome : run_more_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  run_doubtful_again(lab, operations, found);
+  std::vector<OperationFinding> findings;
+  for (const OperationId id : operations) {
+    findings.push_back(found.at(id).finding(lab));
+    lab.log(fmt::format("{}: {} cycles, {} a clock", to_string(id), findings.back().latency.number().value_or(0),
+                        findings.back().throughput.number().value_or(0)));
+  }
+  return findings;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,299 @@
+// Blocks that stay on their SM for a while, more of them than it has room for: the most that were there at one time is
+// what it holds. What each is given (registers, shared memory) bounds that, and the numbers at which one block fewer
+// fits tell the steps in which it is given.
+//
+// What fools it: blocks that do not stay long enough for the last of them to come (their stay is many times what it
+// takes to start them), registers that the compiler did not give as asked (NVIDIA's says what it gave, AMD's is looked
+// at by the tests alone), shared memory that a block has without asking (the vendor's interface tells it), another
+// process (programs are repeated), SMs that differ.
+#include "probe/compute/sm_resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gputopo/error.h"
+#include "probe/bench/evidence.h"
+#include "probe/bench/intervals.h"
+#include "probe/compute/sm_resources_decision.h"
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint32_t kStayCycles = 100'000;
+constexpr std::uint32_t kMostSchedulers = 4;  // that any GPU had
+
+// The most that an SM held. Nothing makes it more than fits, and one that was late to get its blocks shows fewer, as do
+// those of the larger shader engines of an AMD GPU, which deals as many blocks to each; a quarter of the SMs is to
+// agree.
+std::uint32_t resident(const OccupancyResult& result) {
+  const auto [least, most] = std::ranges::minmax(result.resident);
+  if (4 * std::ranges::count(result.resident, most) < std::ssize(result.resident)) {
+    throw Inconclusive(fmt::format("SMs held {} to {} blocks", least, most));
+  }
+  return most;
+}
+
+std::uint32_t warps_of(const Lab& lab, std::uint32_t threads) {
+  return (threads + lab.info().warp_size - 1) / lab.info().warp_size;
+}
+
+// The vendor's figure, with one more; a guess that no GPU reaches.
+std::uint32_t more_blocks_than_fit(const Lab& lab) {
+  constexpr std::uint64_t kGuess = 64;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(kMaxOccupancyBlocks, lab.info().max_blocks_per_sm.value_or(kGuess) + 1));
+}
+
+// A block of as many warps as may be, so that blocks are not what bounds the warps; and of fewer, where an SM has room
+// for some more.
+std::uint32_t most_warps(Lab& lab) {
+  std::vector<OccupancyProgram> programs;
+  for (const std::uint32_t threads : {2 * lab.info().warp_size, 4 * lab.info().warp_size, 8 * lab.info().warp_size}) {
+    programs.push_back({.threads = threads, .blocks_per_sm = more_blocks_than_fit(lab), .stay_cycles = kStayCycles});
+  }
+  const std::vector<OccupancyResult> results = lab.occupancy(programs);
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    most = std::max(most, resident(results[i]) * warps_of(lab, programs[i].threads));
+  }
+  return most;
+}
+
+void beside_api(Attribute& attribute, const char* name, const std::optional<std::uint64_t>& told, double measured) {
+  if (!told) return;
+  attribute.add_detail(name, static_cast<std::int64_t>(*told));
+  if (static_cast<double>(*told) == measured) return;
+  attribute.flags.push_back(fmt::format("differs_from_api: the vendor's interface says {}", *told));
+}
+
+// ---- Registers ----
+
+struct RegisterCounts {
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint32_t step;
+};
+
+// From few to some more than a warp of a full SM may have, then a few beyond.
+std::vector<std::uint32_t> register_counts(const DeviceInfo& info) {
+  // A thread of AMD's may have 256 or 512 where one of NVIDIA's may have 255, and eight or ten wavefronts share them.
+  const std::vector<RegisterCounts> ranges =
+      vendor_of(info.vendor) == Vendor::kAmd ? std::vector<RegisterCounts>{{48, 128, 2}, {136, 224, 8}}
+                                             : std::vector<RegisterCounts>{{8, 64, 1}, {80, 128, 16}, {160, 224, 32}};
+  std::vector<std::uint32_t> counts;
+  for (const RegisterCounts& range : ranges) {
+    for (std::uint32_t count = range.first; count <= range.last; count += range.step) counts.push_back(count);
+  }
+  return counts;
+}
+
+std::vector<OccupancyProgram> register_programs(const Lab& lab, std::uint32_t schedulers) {
+  const std::vector<std::uint32_t> counts = register_counts(lab.info());
+  std::vector<OccupancyProgram> programs;
+  for (const std::uint32_t warps : {2u, 4u}) {
+    if (warps % schedulers != 0) continue;
+    for (const std::uint32_t count : counts) {
+      programs.push_back({.threads = warps * lab.info().warp_size,
+                          .registers = count,
+                          .blocks_per_sm = more_blocks_than_fit(lab),
+                          .stay_cycles = kStayCycles});
+    }
+  }
+  return programs;
+}
+
+SampleTable table_of(const std::vector<RegisterSample>& samples) {
+  SampleTable table = make_table("registers", Plot::kLine,
+                                 {axis("registers", "registers of a thread"), series("block_warps", "warps of a block"),
+                                  values("warps", "warps")});
+  for (const RegisterSample& sample : samples) {
+    table.data[0].push_back(sample.registers);
+    table.data[1].push_back(sample.warps_of_block);
+    table.data[2].push_back(sample.warps);
+  }
+  return table;
+}
+
+// ---- Shared memory ----
+
+// The most bytes of a block with which an SM holds `blocks`, of several numbers of blocks at once.
+std::vector<SharedSample> shared_edges(Lab& lab, std::uint64_t most_bytes) {
+  constexpr std::uint32_t kFewestBlocks = 2;
+  const std::uint32_t most_blocks = more_blocks_than_fit(lab) - 1;
+  struct Search {
+    std::uint32_t blocks;
+    std::uint64_t fits;
+    std::uint64_t too_many;
+  };
+  std::vector<Search> searches;
+  for (std::uint32_t blocks = kFewestBlocks; blocks <= most_blocks; ++blocks) {
+    searches.push_back({blocks, 1, most_bytes + 1});
+  }
+  while (std::ranges::any_of(searches, [](const Search& search) { return search.fits + 1 < search.too_many; })) {
+    std::vector<OccupancyProgram> programs;
+    for (const Search& search : searches) {
+      programs.push_back({.threads = lab.info().warp_size,
+                          .shared_bytes = search.fits + (search.too_many - search.fits) / 2,
+                          .blocks_per_sm = search.blocks + 1,
+                          .stay_cycles = kStayCycles});
+    }
+    const std::vector<OccupancyResult> results = lab.occupancy(programs);
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      if (searches[i].fits + 1 >= searches[i].too_many) continue;
+      (resident(results[i]) >= searches[i].blocks ? searches[i].fits : searches[i].too_many) = programs[i].shared_bytes;
+    }
+  }
+  std::vector<SharedSample> samples;
+  for (const Search& search : searches) {
+    // What the block may have bounds it, not what the SM has.
+    if (search.too_many <= most_bytes) samples.push_back({search.blocks, search.fits});
+  }
+  return samples;
+}
+
+// ---- Schedulers ----
+
+constexpr std::uint32_t kFewWarpRounds = 2;
+constexpr std::uint32_t kManyWarpRounds = 6;
+
+WarpRates rates_of(Lab& lab, OperationId operation) {
+  WarpRates rates;
+  std::vector<OperationProgram> programs;
+  for (const std::uint32_t warps : {1u, 2u, 3u, 4u, 8u, 16u}) {
+    if (warps * lab.info().warp_size > lab.info().max_threads_per_block.value_or(512)) continue;
+    rates.warps.push_back(warps);
+    for (const std::uint32_t rounds : {kFewWarpRounds, kManyWarpRounds}) {
+      programs.push_back({.operation = operation,
+                          .streams = kMaxOperationStreams,
+                          .warps = warps,
+                          .every_sm = false,
+                          .rounds = rounds});
+    }
+  }
+  // The first of them waits for code that no instruction cache holds yet: the quicker of two runs.
+  const std::vector<OperationResult> first = lab.operation(programs);
+  const std::vector<OperationResult> second = lab.operation(programs);
+  const auto cycles_of = [&](std::size_t i) { return std::min(first[i].cycles.front(), second[i].cycles.front()); };
+  for (std::size_t i = 0; i < rates.warps.size(); ++i) {
+    if (!first[2 * i].refusal.empty()) throw NotSupportedError(first[2 * i].refusal);
+    const double cycles = cycles_of(2 * i + 1) - cycles_of(2 * i);
+    if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer");
+    rates.rates.push_back(rates.warps[i] * operations_per_round(programs[2 * i]) * (kManyWarpRounds - kFewWarpRounds) /
+                          cycles);
+  }
+  return rates;
+}
+
+}  // namespace
+
+Attribute measure_resident_warps(Lab& lab) {
+  const std::uint32_t warps = most_warps(lab);
+  Attribute attribute = measured_exactly(lab.conditions(), warps, "", "blocks_that_stay");
+  std::optional<std::uint64_t> told = lab.info().max_threads_per_sm;
+  if (told) *told /= lab.info().warp_size;
+  beside_api(attribute, "warps_by_api", told, warps);
+  return attribute;
+}
+
+Attribute measure_resident_blocks(Lab& lab) {
+  const OccupancyProgram program = {
+      .threads = lab.info().warp_size, .blocks_per_sm = more_blocks_than_fit(lab), .stay_cycles = kStayCycles};
+  const std::uint32_t blocks = resident(lab.occupancy({program}).front());
+  Attribute attribute = measured_exactly(lab.conditions(), blocks, "", "blocks_that_stay");
+  beside_api(attribute, "blocks_by_api", lab.info().max_blocks_per_sm, blocks);
+  return attribute;
+}
+
+RegisterFinding measure_registers(Lab& lab, std::optional<double> schedulers) {
+  const std::uint32_t most = most_warps(lab);
+  const std::vector<OccupancyProgram> programs =
+      register_programs(lab, static_cast<std::uint32_t>(schedulers.value_or(kMostSchedulers)));
+  const std::vector<OccupancyResult> results = lab.occupancy(programs);
+  std::vector<RegisterSample> samples;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::uint32_t warps = warps_of(lab, programs[i].threads);
+    samples.push_back({results[i].registers, resident(results[i]) * warps, warps});
+  }
+  const Decision<RegisterFile> decided =
+      decide_registers(samples, lab.info().warp_size, most, more_blocks_than_fit(lab) - 1);
+  if (!decided.value) throw Inconclusive(decided.why_not);
+  lab.log("registers: " + decided.basis);
+  constexpr double kRegisterBytes = 4;
+  const stats::Interval& registers = decided.value->registers;
+  RegisterFinding finding{
+      measured(lab.conditions(), static_cast<std::int64_t>(registers.low * kRegisterBytes), "B",
+               stats::Interval{registers.low * kRegisterBytes, registers.high * kRegisterBytes}, "blocks_that_stay"),
+      measured_exactly(lab.conditions(), decided.value->unit, "", "blocks_that_stay")};
+  beside_api(finding.file, "registers_by_api", lab.info().registers_per_sm, registers.low);
+  finding.file.add_detail("most_registers_of_a_thread", static_cast<std::int64_t>(samples.back().registers));
+  if (lab.keep_samples()) finding.file.samples.push_back(table_of(samples));
+  return finding;
+}
+
+Attribute measure_shared_unit(Lab& lab) {
+  const DeviceInfo& info = lab.info();
+  const std::optional<std::uint64_t> told = info.most_shared_bytes_per_block();
+  if (!told) throw NotSupportedError("the vendor's interface does not say how much shared memory a block may have");
+  const std::vector<SharedSample> samples = shared_edges(lab, *told);
+  const Decision<std::uint64_t> unit = decide_shared_unit(samples, info.shared_reserved_bytes_per_block.value_or(0));
+  if (!unit.value) throw Inconclusive(unit.why_not);
+  lab.log("shared memory: " + unit.basis);
+  return measured_exactly(lab.conditions(), static_cast<std::int64_t>(*unit.value), "B", "blocks_that_stay");
+}
+
+Attribute measure_schedulers(Lab& lab) {
+  const std::vector<WarpRates> rates = {rates_of(lab, OperationId::kFmaF32), rates_of(lab, OperationId::kAddS32)};
+  const Decision<std::uint32_t> schedulers = decide_schedulers(rates);
+  if (!schedulers.value) throw Inconclusive(schedulers.why_not);
+  Attribute attribute = measured_exactly(lab.conditions(), *schedulers.value, "", "warps_that_do_not_disturb");
+  attribute.add_detail("warps_tried", rates.front().warps);
+  std::vector<double> shown;
+  for (const double rate : rates.front().rates) shown.push_back(rounded(rate));
+  attribute.add_detail("instructions_per_clk", shown);
+  return attribute;
+}
+
+ClockFinding measure_clocks(Lab& lab) {
+  constexpr std::uint32_t kLongStay = 400'000;  // many times the step of the slowest timers, a microsecond
+  const OccupancyProgram program = {
+      .threads = lab.info().warp_size, .blocks_per_sm = 1, .stay_cycles = kLongStay, .clocks = true};
+  const std::vector<OccupancyResult> results = lab.occupancy({program, program});
+  const OccupancyResult& first = results[0];
+  const OccupancyResult& second = results[1];
+  // How fast the clocks ran between the two.
+  std::vector<double> speeds;
+  std::vector<ClockReading> readings;
+  for (std::size_t i = 0; i < first.sms.size(); ++i) {
+    readings.push_back({first.sms[i], first.timer_ns[i], first.clock_cycles[i]});
+    const auto again = std::ranges::find(second.sms, first.sms[i]);
+    if (again == second.sms.end()) continue;
+    const auto at = static_cast<std::size_t>(again - second.sms.begin());
+    const double ns = second.timer_ns[at] - first.timer_ns[i];
+    if (ns > 0) speeds.push_back((second.clock_cycles[at] - first.clock_cycles[i]) / ns);
+  }
+  const double told = lab.conditions().sm_clock_mhz() / 1000;
+  const double speed = speeds.empty() ? told : stats::median(speeds);
+  const double step_ns = std::ranges::min(first.timer_step_ns);
+  if (step_ns <= 0 || step_ns >= 1e9) throw Inconclusive("the timer that all SMs share did not move");
+
+  ClockFinding finding{
+      measured_exactly(lab.conditions(), static_cast<std::int64_t>(std::ranges::min(first.clock_step_cycles)), "cycles",
+                       "readings_in_a_row"),
+      measured_exactly(lab.conditions(), static_cast<std::int64_t>(step_ns), "ns", "readings_in_a_row"),
+      {}};
+  finding.step.add_detail("cycles_of_a_reading", std::ranges::min(first.clock_read_cycles));
+  const ClockGroups groups = clock_groups(readings, speed);
+  finding.groups = measured(lab.conditions(), UnitGroups{groups.groups}, "", std::nullopt, "clocks_at_one_moment");
+  const auto [low, high] = std::ranges::minmax(groups.offsets_cycles);
+  finding.groups.add_detail("largest_difference_cycles", rounded(high - low));
+  return finding;
+}
+
+}  // namespace gputopo::probe

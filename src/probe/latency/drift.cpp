@@ -1,0 +1,62 @@
+#include "probe/latency/drift.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probe/survey/band_latency.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct DriftWatchParameters {
+  // A look, each time that so many programs have run. Fewer: drift between two is seen; each takes a millisecond.
+  std::uint64_t programs = 60;
+  // Lines that are loaded, of L2: their slices lie at different distances, and each look has other ones. More: a
+  // steadier mean; each look takes longer.
+  std::uint64_t bytes = 128 << 10;
+  std::uint64_t stride_bytes = 128;
+  // Of the last cache, at most: all of them stay in it.
+  std::uint64_t cache_divisor = 16;
+};
+constexpr DriftWatchParameters kDriftWatchParameters;
+
+// A small array in L2, if loads can go by L1: the longer a load, the less of it is noise.
+ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
+  Site site;
+  ChaseArray array = make_array(site, bench.parameters().tiny_bytes, kMinimumStrideBytes);
+  if (bench.has_space(Space::kGlobalBypassL1)) {
+    site.space = Space::kGlobalBypassL1;
+    const std::uint64_t most = lab.last_cache_bytes() / kDriftWatchParameters.cache_divisor;
+    array = make_array(site,
+                       std::clamp(kDriftWatchParameters.bytes, bench.parameters().tiny_bytes,
+                                  std::max(most, bench.parameters().tiny_bytes)),
+                       kDriftWatchParameters.stride_bytes);
+  }
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * array.element_count()}};
+  add_untimed_chain(steps, array);
+  return make_program(site, {array}, std::move(steps));
+}
+
+}  // namespace
+
+void DriftWatch::look() {
+  if (!cycles_.empty() && bench_.programs_run() < programs_at_look_ + kDriftWatchParameters.programs) return;
+  look_again();
+}
+
+void DriftWatch::look_again() {
+  if (!is_possible_) return;
+  try {
+    Lab lab(bench_);
+    const std::vector<ChaseResult> results = lab.chase({reference_program(bench_, lab)});
+    cycles_.push_back(untimed_latency(results.front(), 1));
+    bench_.log(fmt::format("drift: {:.2f} cycles", cycles_.back()));
+  } catch (const Error& error) {
+    bench_.log(fmt::format("drift: {}", error.what()));
+    is_possible_ = false;
+  }
+  programs_at_look_ = bench_.programs_run();
+}
+
+}  // namespace gputopo::probe

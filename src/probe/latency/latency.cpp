@@ -1,0 +1,217 @@
+#include "probe/latency/latency.h"
+
+#include <fmt/format.h>
+
+namespace gputopo::probe {
+namespace {
+
+struct SharedLatencyParameters {
+  std::uint64_t array_bytes = 2048;
+};
+constexpr SharedLatencyParameters kSharedParameters;
+
+constexpr const char* kTimed = "timed_loads_in_band";
+
+LatencyBand band_of(const Cache& cache) { return {cache.hit_floor_cycles(), cache.hit_limit_cycles()}; }
+
+// A footprint that fits the level and not what is before it: the survey's with most loads in the band.
+ChaseArray array_for(const Cache& cache, std::uint64_t least_bytes, Order second_order) {
+  const Survey& survey = *cache.survey;
+  const std::optional<std::size_t> place = footprint_for(survey.histograms, band_of(cache));
+  const std::uint64_t footprint = place ? survey.footprints_bytes[*place] : 0;
+  return make_array(cache.site(), std::max(footprint, least_bytes), survey.fetch_bytes, second_order);
+}
+
+struct SharedCacheParameters {
+  // Loads by which pages that an array in between has driven from the TLBs get their entries again.
+  std::uint64_t translating_loads = 1024;
+  // What is timed behind nearer levels is this part of what drives it out of them, or less.
+  std::uint64_t timed_divisor = 8;
+  // Of the cache by its vendor, timed and between: the rest may be in no part that an SM reaches.
+  double held_part = 0.8;
+  // Of a cache whose own size is told too, so many capacities drive what is timed out of it.
+  std::uint64_t nearer_capacities = 3;
+  // Loads that miss the nearer levels then, at least.
+  double least_part = 0.5;
+};
+constexpr SharedCacheParameters kSharedCache;
+
+// One step counts loads of an array.
+struct TimedProgram {
+  ChaseProgram program;
+  std::size_t timed_step = 0;
+};
+
+TimedProgram timed_alone(const Lab& lab, const Site& site, const ChaseArray& array) {
+  return {make_program(site, {array},
+                       {warm_step(site, array),
+                        {.kind = StepKind::kCounted, .loads = lab.parameters().exclusive_loads, .chain = 1}}),
+          1};
+}
+
+// That are surely in the last cache, by the vendor's figure.
+std::uint64_t held_bytes(const Lab& lab) {
+  return static_cast<std::uint64_t>(kSharedCache.held_part * static_cast<double>(lab.last_cache_bytes()));
+}
+
+// Of a level behind others, of which TLBs do not translate as much at once as there is: lines that lie near one
+// another, when more of the cache has been touched in between, which drives them out of the nearer levels.
+TimedProgram timed_after_nearer(const Lab& lab, const Site& site, const ChaseArray& all, std::uint64_t bytes) {
+  // The survey's footprints, whose loads waited for translations, may show the level behind too early.
+  const bool is_l3 = lab.info().l3_bytes.has_value();
+  const std::uint64_t nearer = is_l3 ? kSharedCache.nearer_capacities * lab.info().l2_bytes.value_or(0) : 0;
+  const std::uint64_t touched = std::min(std::max(all.bytes, nearer), held_bytes(lab));
+  const ChaseArray timed =
+      make_array(site, std::min(bytes, touched / kSharedCache.timed_divisor), all.stride_bytes, Order::kShuffled);
+  const ChaseArray between = make_array(site, touched - timed.bytes, all.stride_bytes);
+  const std::uint64_t first = std::min(kSharedCache.translating_loads, timed.element_count() / 2);
+  const std::uint64_t loads = std::min(lab.parameters().exclusive_loads, timed.element_count() - first);
+  return {make_program(site, {timed, between},
+                       {warm_step(site, timed),
+                        warm_step(site, between, 1),
+                        {.kind = StepKind::kWarm, .loads = first, .chain = 1},
+                        {.kind = StepKind::kCounted, .loads = loads, .chain = 1, .first = first}}),
+          3};
+}
+
+// By SMs that differ in their distance to what they share.
+std::vector<ChaseProgram> over_the_chip(const Lab& lab, ChaseProgram program) {
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t i = 0; i < lab.parameters().copies; ++i) {
+    program.arrays[0].seed = lab.seed() + i;
+    program.sm = i * lab.info().sm_count / lab.parameters().copies;
+    programs.push_back(program);
+  }
+  return programs;
+}
+
+// Over many slices of what SMs share, half of what fits; where that is more than TLBs translate at once, over as much
+// as they do.
+LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  const Survey& survey = *cache.survey;
+  LatencyBand band = band_of(cache);
+  ChaseArray all = array_for(cache, cache.fits_bytes / 2, Order::kShuffled);
+  // Of what lies behind another level the survey's footprints tell that only where its loads did not wait.
+  // What textures pass before it is of the SM, and small.
+  const bool behind_shared = cache.first_level > 0 && cache.site().space == Space::kGlobalBypassL1;
+  const std::uint64_t wanted = behind_shared ? std::max(all.bytes, held_bytes(lab)) : all.bytes;
+  const bool is_translated = translated_bytes == 0 || wanted <= translated_bytes;
+  const bool is_behind = behind_shared && !is_translated;
+  if (is_behind && !lab.info().l2_bytes) {
+    throw Inconclusive("a few pages take all of a TLB, and how much there is behind the nearer part is not known");
+  }
+  if (!is_translated && !is_behind)
+    all = make_array(cache.site(), translated_bytes, all.stride_bytes, Order::kShuffled);
+  const TimedProgram timed =
+      is_behind ? timed_after_nearer(lab, cache.site(), all, translated_bytes) : timed_alone(lab, cache.site(), all);
+  const std::vector<ChaseResult> copies = lab.chase(over_the_chip(lab, timed.program));
+  // The survey's loads waited for translations, and so its farther bands are not those of these loads.
+  if (is_behind) band = {survey.levels.front().high_cycles, survey.levels.back().low_cycles};
+  const BandLatencies latencies =
+      timed_band_latencies(copies, timed.timed_step, band.low_cycles, band.high_cycles, survey.timer_cycles);
+  if (is_behind && part_between(latencies.histogram, band.low_cycles, band.high_cycles) < kSharedCache.least_part) {
+    throw Inconclusive("lines that were driven out of the nearer part do not show this level");
+  }
+  LevelLatency latency = banded_latency(lab, latencies, band, survey.timer_cycles, kTimed);
+  latency.waits_for_translations = translated_bytes == 0;
+  return latency;
+}
+
+LevelLatency first_load_latency(const Cache& cache, const MeanLatency& near, const Sides& sides) {
+  const std::vector<stats::Level>& levels = cache.survey->levels;
+  const double gap = levels[cache.last_level].mode_cycles - levels[cache.first_level].mode_cycles;
+  const std::optional<MeanLatency> mean = far_latency(near, sides.far_pairs, gap);
+  if (!mean) throw Inconclusive("no first load is clearly far");
+  return {.mean = *mean, .method = "first_loads_of_another_side", .conditions = sides.conditions};
+}
+
+LevelLatency farthest_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  Cache far = cache;
+  far.first_level = cache.last_level;
+  far.fits_bytes = 0;
+  return find_level_latency(lab, far, translated_bytes);
+}
+
+}  // namespace
+
+LevelLatency nearest_latency(const Survey& survey) {
+  return {.mean = mean_latency(survey.tiny_latencies_cycles),
+          .timer_cycles = survey.timer_cycles,
+          .method = "untimed_chain",
+          .conditions = survey.tiny_conditions};
+}
+
+LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
+                            double timer_cycles, std::string method) {
+  if (!are_told(latencies.histogram, band)) {
+    throw Inconclusive(fmt::format("loads take {} cycles or longer, and how much longer is not counted",
+                                   (kHistogramBins - 1) * kHistogramBinCycles));
+  }
+  return {.mean = mean_latency(latencies.means_cycles),
+          .distribution = distribution_of(latencies.histogram, band, timer_cycles),
+          .histogram = latencies.histogram,
+          .timer_cycles = timer_cycles,
+          .method = std::move(method),
+          .conditions = lab.conditions()};
+}
+
+LevelLatency find_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  const Survey& survey = *cache.survey;
+  const LatencyBand band = band_of(cache);
+  if (cache.site().exclusive) return shared_level_latency(lab, cache, translated_bytes);
+  if (cache.first_level == 0) {
+    LevelLatency latency = nearest_latency(survey);
+    latency.distribution = distribution_of(survey.histograms.front(), {0, band.high_cycles}, survey.timer_cycles);
+    return latency;
+  }
+  const BandLatencies latencies =
+      band_latencies(lab, survey, array_for(cache, 0, Order::kReversed), band.low_cycles, band.high_cycles);
+  return banded_latency(lab, latencies, band, survey.timer_cycles, latencies.untimed ? "untimed_chain" : kTimed);
+}
+
+CacheLatency find_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  return {.nearest = find_level_latency(lab, cache, translated_bytes)};
+}
+
+CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes,
+                                       const Sides* sides) {
+  const Cache near{.survey = cache.survey,
+                   .first_level = cache.first_level,
+                   .last_level = cache.first_level,
+                   .fetch_bytes = cache.fetch_bytes,
+                   .fits_bytes = find_cache(*cache.survey, cache.first_level, false).fits_bytes};
+  CacheLatency latency{.nearest = find_level_latency(lab, near, translated_bytes), .has_parts = true};
+  if (cache.last_level == cache.first_level) return latency;
+  Lab of_far = lab.another();
+  try {
+    latency.far = sides != nullptr ? first_load_latency(cache, latency.nearest.mean, *sides)
+                                   : farthest_level_latency(of_far, cache, translated_bytes);
+  } catch (const Inconclusive& error) {
+    lab.log(fmt::format("far latency: {}", error.what()));
+  }
+  return latency;
+}
+
+Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  return to_attribute(*cache.survey, find_latency(lab, cache, translated_bytes), lab.keep_samples());
+}
+
+Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes, const Sides* sides) {
+  return to_attribute(*l2.survey, find_near_and_far_latency(lab, l2, translated_bytes, sides), lab.keep_samples());
+}
+
+Attribute measure_shared_latency(Lab& lab, const Site& site) {
+  const ChaseArray array = make_array(site, kSharedParameters.array_bytes, kMinimumStrideBytes);
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = array.element_count()}};
+  add_untimed_chain(steps, array);
+  const ChaseProgram program = make_program(site, {array}, steps);
+  std::vector<double> means_cycles;
+  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
+    means_cycles.push_back(untimed_latency(copy, 1));
+  }
+  const LevelLatency latency{
+      .mean = mean_latency(means_cycles), .method = "untimed_chain", .conditions = lab.conditions()};
+  return to_attribute(latency, lab.keep_samples());
+}
+
+}  // namespace gputopo::probe

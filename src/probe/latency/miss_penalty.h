@@ -1,0 +1,11 @@
+// Miss penalty: how much longer a load takes that misses this cache and hits the next level than one that hits here.
+// What fools it: a next level that does not hold what was walked, so that some loads come from further away.
+#pragma once
+
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+
+[[nodiscard]] Attribute measure_miss_penalty(Lab& lab, const Cache& cache);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,126 @@
+#include "probe/latency/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "probe/bench/intervals.h"
+#include "probe/survey/band_latency.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct PlacementParameters {
+  // Lines, at most: several for each slice of the largest L2. More: steadier means; the time grows with them.
+  std::uint64_t lines = 512;
+  // Of the nearer caches an array is to exceed, and of this one it may take.
+  double exceeds_nearer = 1.5;
+  double of_cache = 0.75;
+  // Programs on the SM that is nearest and on the one that is farthest, of which the median counts; one on each other.
+  // Odd.
+  std::size_t copies = 3;
+};
+constexpr PlacementParameters kPlacement;
+
+std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
+  const double least = kPlacement.exceeds_nearer * static_cast<double>(cache.nearer_bytes);
+  const double most = kPlacement.of_cache * cache.held_bytes();
+  if (least > most || most < 2.0 * static_cast<double>(stride_bytes)) {
+    throw NotSupportedError(fmt::format("no array fits {:.0f} B of this cache and exceeds those before it", most));
+  }
+  const double wanted = std::clamp(static_cast<double>(kPlacement.lines * stride_bytes), least, most);
+  return std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted) / stride_bytes) * stride_bytes;
+}
+
+// What each SM's chain takes.
+class ChainsOfSms {
+ public:
+  ChainsOfSms(Lab& lab, ChaseProgram program) : lab_(lab), program_(std::move(program)) {}
+
+  // Of a number that no SM has nothing is kept; throws where there is no SM of any.
+  void measure_each() {
+    for (std::uint32_t sm = 0; sm < lab_.info().sm_count; ++sm) {
+      try {
+        cycles_.push_back(latencies(sm, 1).front());
+      } catch (const NotSupportedError&) {
+        if (sm == 0) throw;
+        continue;
+      }
+      sms_.push_back(sm);
+    }
+    confirmed_.resize(sms_.size());
+  }
+
+  // The place of the SM with the least or the most that it takes again: what disturbed one run is an end of them, and
+  // no SM is that near or that far.
+  template <typename Better>
+  std::size_t end(Better better) {
+    while (true) {
+      const auto place = static_cast<std::size_t>(std::ranges::min_element(cycles_, better) - cycles_.begin());
+      if (confirmed_[place]) return place;
+      std::vector<double> copies = latencies(sms_[place], kPlacement.copies - 1);
+      copies.push_back(cycles_[place]);
+      cycles_[place] = stats::median(copies);
+      confirmed_[place] = true;
+    }
+  }
+
+  [[nodiscard]] const std::vector<std::uint32_t>& sms() const { return sms_; }
+  [[nodiscard]] const std::vector<double>& cycles() const { return cycles_; }
+
+ private:
+  std::vector<double> latencies(std::uint32_t sm, std::size_t copies) {
+    program_.sm = sm;
+    std::vector<double> found;
+    for (const ChaseResult& copy : lab_.chase(std::vector<ChaseProgram>(copies, program_))) {
+      found.push_back(untimed_latency(copy, 1));
+    }
+    return found;
+  }
+
+  Lab& lab_;
+  ChaseProgram program_;
+  std::vector<std::uint32_t> sms_;
+  std::vector<double> cycles_;
+  std::vector<bool> confirmed_;
+};
+
+}  // namespace
+
+Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
+  const std::uint64_t stride = cache.line_or_fetch_bytes();
+  const ChaseArray array = make_array(cache.site(), array_bytes(cache, stride), stride);
+  // What the cache copies from farther parts of itself is there after two passes.
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 2 * array.element_count()}};
+  add_untimed_chain(steps, array);
+  ChaseProgram program = make_program(cache.site(), {array}, steps);
+  program.exclusive = true;
+  ChainsOfSms chains(lab, std::move(program));
+  chains.measure_each();
+  const std::size_t nearest = chains.end(std::less<>());
+  const std::size_t farthest = chains.end(std::greater<>());
+  const std::vector<double>& cycles = chains.cycles();
+  if (cycles[nearest] + cache.survey->timer_cycles < cache.hit_floor_cycles()) {
+    throw Inconclusive(fmt::format("some loads hit a nearer cache: their mean is {:.1f} cycles", cycles[nearest]));
+  }
+  Attribute attribute =
+      measured(lab.conditions(), std::vector<double>{rounded(cycles[nearest]), rounded(cycles[farthest])}, "cycles",
+               std::nullopt, "chain_from_every_sm");
+  attribute.add_detail("nearest_sm", static_cast<std::int64_t>(chains.sms()[nearest]));
+  attribute.add_detail("farthest_sm", static_cast<std::int64_t>(chains.sms()[farthest]));
+  attribute.add_detail("median_cycles", rounded(stats::median(cycles)));
+  if (lab.keep_samples()) {
+    SampleTable table = make_table("by_sm", Plot::kPoints, {sm_axis(), values("latency_cycles", "latency", "cycles")});
+    for (std::size_t i = 0; i < cycles.size(); ++i) {
+      table.data[0].push_back(chains.sms()[i]);
+      table.data[1].push_back(rounded(cycles[i]));
+    }
+    attribute.samples.push_back(std::move(table));
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,139 @@
+#include "probe/partitions/partitions.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "probe/bench/intervals.h"
+#include "probe/bench/settle.h"
+#include "probe/capacity/sampled_residency.h"
+#include "probe/partitions/decision.h"
+#include "probe/partitions/sides_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct PartitionsParameters {
+  // Footprint, in capacities, of which all stays in L2, so that what is not near is far. More: it is nearer to evicting
+  // something; less: fewer lines to tell by.
+  double fitting_capacities = 0.9;
+  // One that fills every set: where sets of few ways are full in one partition and not yet in the whole, it takes more
+  // to fill both.
+  double filling_capacities = 4;
+  // Samples, as a part of those of a size: half a partition more or less is told by far fewer, and sets that fill
+  // unevenly make more of a difference than chance.
+  std::uint64_t samples_divisor = 16;
+  // Part of what seems near that may be lines of farther parts: copies, and hits that are as quick. Seen on simulated
+  // L2s of any shape: a tenth.
+  double counted_as_near = 0.12;
+  // And part of what is near, or seen, that may not be found: sets fill unevenly.
+  double not_found = 0.03;
+};
+constexpr PartitionsParameters kPartitionsParameters;
+
+NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_bytes) {
+  const double total_bytes = told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
+  // All of it is equally far, or nothing else shows.
+  if (l2.last_level == l2.first_level)
+    return {.ratio = 1, .ratio_of_all = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
+  const std::uint64_t stride = l2.line_or_fetch_bytes();
+  const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
+  const auto resident = [&](double limit, double capacities) {
+    return sampled_residency(lab, l2, limit, total_bytes, capacities, stride,
+                             lab.parameters().residency_samples / kPartitionsParameters.samples_divisor);
+  };
+  const auto whole = [&](double capacities) { return resident(l2.hit_limit_cycles(), capacities).bytes; };
+  const SampledResidency near = resident(near_limit, kPartitionsParameters.fitting_capacities);
+  const PartitionCount of_all = count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !told_bytes});
+  PartitionCount count = of_all;
+  // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
+  if (!count.partitions) {
+    count = first_whole(count, count_partitions({whole(kPartitionsParameters.fitting_capacities), near.bytes}));
+  }
+  if (!count.partitions) {
+    const double filled = whole(kPartitionsParameters.filling_capacities);
+    count = first_whole(
+        count, count_partitions({filled, resident(near_limit, kPartitionsParameters.filling_capacities).bytes}));
+  }
+  lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, count.ratio));
+  return {.ratio = count.ratio,
+          .ratio_of_all = of_all.ratio,
+          .partitions = count.partitions,
+          .bytes = near.bytes,
+          .interval = near.interval};
+}
+
+}  // namespace
+
+Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told_bytes, const Sides* sides,
+                           const std::string& no_sides) {
+  require_exceeded(l2, "so its capacity is not known");
+  PartitionsEvidence evidence{.no_sides = no_sides};
+  if (sides != nullptr) {
+    evidence.sides.emplace();
+    for (const auto& sms : sides->sms) evidence.sides->push_back(sms.size());
+  }
+  Partitions partitions;
+  try {
+    partitions.near = find_near_part(lab, l2, told_bytes);
+  } catch (const Inconclusive& error) {
+    if (sides == nullptr) throw;
+    lab.log(fmt::format("partitions: {}", error.what()));
+  }
+  evidence.near_ratio = partitions.near.ratio;
+  evidence.ratio_of_all = partitions.near.ratio_of_all;
+  evidence.by_near_size = partitions.near.partitions;
+  PartitionsFound found = settle(lab, "partitions", decide_partitions(evidence));
+  partitions.count = found.partitions;
+  partitions.flags = std::move(found.flags);
+  partitions.method = sides != nullptr ? "sides_by_first_loads" : "near_part_of_resident";
+  partitions.conditions = lab.conditions();
+  if (partitions.conditions.is_empty()) partitions.conditions = l2.survey->conditions;
+  if (sides != nullptr) {
+    partitions.conditions.add(sides->conditions);
+    partitions.first_load_cycles = sides->first_load_cycles;
+    const double far_cycles = l2.survey->levels[l2.first_level].mode_cycles + sides->first_load_cycles;
+    partitions.far_is_beyond = l2.last_level == l2.first_level && far_cycles > l2.hit_limit_cycles();
+  }
+  return partitions;
+}
+
+Attribute to_attribute(const Partitions& partitions) {
+  Attribute attribute = measured_exactly(partitions.conditions, partitions.count, "", partitions.method);
+  attribute.flags = partitions.flags;
+  const NearPart& near = partitions.near;
+  if (near.bytes > 0) attribute.add_detail("near_bytes", std::round(near.bytes));
+  if (near.interval.high > 0) {
+    attribute.add_detail("near_low_bytes", std::round(near.interval.low));
+    attribute.add_detail("near_high_bytes", std::round(near.interval.high));
+  }
+  if (partitions.first_load_cycles > 0) {
+    attribute.add_detail("first_load_cycles", rounded_to_tenth(partitions.first_load_cycles));
+  }
+  return attribute;
+}
+
+std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, const std::optional<SeenBytes>& seen) {
+  constexpr const char* kMethod = "near_part_times_partitions";
+  if (partitions.count < 2) return std::nullopt;
+  const auto count = static_cast<double>(partitions.count);
+  if (partitions.far_is_beyond && seen) {
+    return SizeByPartitions{{count * seen->bytes, {count * seen->interval.low, count * seen->interval.high}}, kMethod};
+  }
+  const NearPart& near = partitions.near;
+  // What is near must be one of as many parts, or others are among it.
+  if (!(near.interval.high > 0) || near.partitions != partitions.count) {
+    if (!seen) return std::nullopt;
+    const double seen_part = seen_with_copies(partitions.count) / count;
+    return SizeByPartitions{
+        {seen->bytes, {seen->interval.low, seen->interval.high / seen_part * (1 + kPartitionsParameters.not_found)}},
+        "seen_by_one_sm"};
+  }
+  if (seen && !sees_copies(seen->bytes / near.bytes, partitions.count)) return std::nullopt;
+  return SizeByPartitions{{count * near.bytes,
+                           {count * near.interval.low * (1 - kPartitionsParameters.counted_as_near),
+                            count * near.interval.high * (1 + kPartitionsParameters.not_found)}},
+                          kMethod};
+}
+
+}  // namespace gputopo::probe

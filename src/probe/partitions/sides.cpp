@@ -1,0 +1,156 @@
+#include "probe/partitions/sides.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/bench/paired_histogram.h"
+#include "probe/bench/settle.h"
+#include "probe/partitions/sides_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct SidesParameters {
+  // Lines of L2, as many as there are or these. More: smaller sides of latency show. A first look takes fewer, which
+  // tell sides that are far apart.
+  std::uint64_t most_lines = 256;
+  std::uint64_t lines_at_first = 64;
+  std::uint64_t least_lines = 64;
+  // All of them together are no more than this part of L2: they are to stay in each of its partitions.
+  double part_of_l2 = 1.0 / 64;
+  // From line to line: on an H200 4 KiB are at home in one place, so each line is another choice of it.
+  std::uint64_t stride_bytes = 4096;
+  // Loads that bring the pages, before what is looked at.
+  std::uint64_t warm_loads = 8;
+  // SMs that are tried in one program.
+  std::uint32_t sms_at_once = 16;
+  // Of the pairs, from either end, is left out: outliers, and the first loads of pages.
+  double kept_part = 0.9;
+  // More sides than this are none.
+  std::size_t most_sides = 16;
+};
+constexpr SidesParameters kSidesParameters;
+
+// Of an SM: the first SM stores and loads, this one brings the pages, and loads in pairs, twice: what both passes show
+// is no matter of where the lines were.
+constexpr std::size_t kStepsOfSm = 5;
+
+ChaseProgram program_of(const ChaseArray& array, const Site& site, std::uint32_t first,
+                        std::span<const std::uint32_t> sms) {
+  const std::uint64_t lines = array.element_count();
+  ChaseProgram program = make_program(site, {array}, {});
+  program.exclusive = true;
+  program.actors = {{.sm = first}};
+  for (const std::uint32_t sm : sms) {
+    const auto actor = static_cast<std::uint32_t>(program.actors.size());
+    program.actors.push_back({.sm = sm});
+    const std::uint64_t paired = lines - kSidesParameters.warm_loads;
+    program.steps.insert(
+        program.steps.end(),
+        {{.kind = StepKind::kStore, .loads = lines},
+         {.kind = StepKind::kWarm, .loads = lines},
+         {.kind = StepKind::kWarm, .actor = actor, .loads = kSidesParameters.warm_loads},
+         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kSidesParameters.warm_loads},
+         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kSidesParameters.warm_loads}});
+  }
+  return program;
+}
+
+double mean_of(const stats::Histogram& paired) {
+  return added_by_translation(paired, 1e9, {.kept_part = kSidesParameters.kept_part});
+}
+
+// Of the mean of pairs that differ by noise alone.
+double standard_error(const stats::Histogram& paired) {
+  const double quartiles = stats::histogram_quantile(paired, 0.75) - stats::histogram_quantile(paired, 0.25);
+  constexpr double kQuartilesOfDeviation = 1.35;  // of a normal distribution
+  const double deviation = std::max<double>(quartiles, kHistogramBinCycles) / kQuartilesOfDeviation;
+  // Two such means are compared.
+  return deviation * std::sqrt(2 / std::max(1.0, static_cast<double>(stats::total_count(paired))));
+}
+
+struct TouchedLines {
+  FirstTouches means;
+  std::vector<stats::Histogram> pairs;  // of each of the others
+};
+
+TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std::uint32_t first,
+                         const std::vector<std::uint32_t>& others) {
+  std::vector<std::uint32_t> sms = {first};
+  sms.insert(sms.end(), others.begin(), others.end());
+  std::vector<ChaseProgram> programs;
+  for (std::size_t i = 0; i < sms.size(); i += kSidesParameters.sms_at_once) {
+    const std::size_t count = std::min<std::size_t>(kSidesParameters.sms_at_once, sms.size() - i);
+    programs.push_back(program_of(array, l2.site(), first, std::span(sms).subspan(i, count)));
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  TouchedLines touched{.means = {.near_cycles = l2.survey->levels[l2.first_level].mode_cycles}};
+  FirstTouches& touches = touched.means;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    const std::vector<StepResult>& steps = results[i / kSidesParameters.sms_at_once].steps;
+    const std::size_t step = i % kSidesParameters.sms_at_once * kStepsOfSm + kStepsOfSm - 2;
+    const double cycles = mean_of(steps[step].histogram) - mean_of(steps[step + 1].histogram);
+    touches.error_cycles = std::max(touches.error_cycles, standard_error(steps[step + 1].histogram));
+    if (i == 0) {
+      touches.control_cycles = cycles;
+    } else {
+      touches.others.push_back({sms[i], cycles});
+      touched.pairs.push_back(steps[step].histogram);
+    }
+  }
+  return touched;
+}
+
+// So many lines of L2 at most.
+ChaseArray lines_of(const Cache& l2, std::uint64_t most) {
+  const std::uint64_t line = l2.line_or_fetch_bytes();
+  const double held = std::max(l2.size_bytes.value_or(0), l2.held_bytes());
+  const auto lines = std::clamp(static_cast<std::uint64_t>(kSidesParameters.part_of_l2 * held) / line,
+                                kSidesParameters.least_lines, most);
+  const std::uint64_t stride = kSidesParameters.stride_bytes + line;  // not the same sets from line to line
+  return make_array(l2.site(), lines * stride, stride, Order::kReversed);
+}
+
+}  // namespace
+
+std::size_t Sides::side_of(std::uint32_t sm) const {
+  for (std::size_t side = 0; side < sms.size(); ++side) {
+    if (std::ranges::find(sms[side], sm) != sms[side].end()) return side;
+  }
+  return 0;
+}
+
+Sides find_sides(Lab& lab, const Cache& l2) {
+  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("needs loads that bypass L1");
+  if (lab.info().sm_count < 2) throw NotSupportedError("there is one SM");
+  const ChaseArray few = lines_of(l2, kSidesParameters.lines_at_first);
+  const ChaseArray many = lines_of(l2, kSidesParameters.most_lines);
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) left.push_back(sm);
+  Sides sides;
+  while (!left.empty()) {
+    if (sides.sms.size() == kSidesParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
+    const std::uint32_t first = left.front();
+    left.erase(left.begin());
+    TouchedLines touched = touch_after(lab, l2, few, first, left);
+    Decision<SplitSms> decision = split_by_first_touch(touched.means);
+    // Where a look at few lines has told sides apart, it tells that there is no further one.
+    const bool parts_none = !decision.value || (decision.value->far.empty() && sides.sms.empty());
+    if (parts_none && few != many) {
+      touched = touch_after(lab, l2, many, first, left);
+      decision = split_by_first_touch(touched.means);
+    }
+    SplitSms split = settle(lab, "sides", decision);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (std::ranges::binary_search(split.far, left[i])) sides.far_pairs.push_back(touched.pairs[i]);
+    }
+    split.near.insert(split.near.begin(), first);
+    sides.sms.push_back(std::move(split.near));
+    sides.first_load_cycles = std::max(sides.first_load_cycles, split.far_cycles);
+    left = std::move(split.far);
+  }
+  sides.conditions = lab.conditions();
+  return sides;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,111 @@
+#include "probe/partitions/sides_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/partitions/decision.h"
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+
+Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const SidesDecisionParameters& parameters) {
+  const double control_cycles = touches.control_cycles;
+  const double error_cycles = touches.error_cycles;
+  const double same = std::max(parameters.least_cycles, parameters.same_errors * error_cycles);
+  std::vector<double> farther;
+  for (const FirstTouch& touch : touches.others) {
+    if (touch.cycles - control_cycles > same) farther.push_back(touch.cycles - control_cycles);
+  }
+  SplitSms split;
+  Decision<SplitSms> decision;
+  if (farther.empty()) {
+    if (same > std::max(parameters.least_cycles, parameters.hidden_part * touches.near_cycles)) {
+      decision.why_not =
+          fmt::format("first loads take as long on all SMs, but {:.1f} cycles more would not show", same);
+      return decision;
+    }
+    for (const FirstTouch& touch : touches.others) split.near.push_back(touch.sm);
+    decision.basis = fmt::format("first loads take as long as second ones, to {:.1f} cycles", same);
+    decision.value = std::move(split);
+    return decision;
+  }
+  split.far_cycles = stats::median(farther);
+  if (split.far_cycles < std::max(same, parameters.apart_errors * error_cycles)) {
+    decision.why_not =
+        fmt::format("first loads take up to {:.1f} cycles more on other SMs, which noise of {:.1f} may be",
+                    split.far_cycles, error_cycles);
+    return decision;
+  }
+  for (const FirstTouch& touch : touches.others) {
+    const double part = (touch.cycles - control_cycles) / split.far_cycles;
+    if (std::abs(part - 0.5) < parameters.empty_part / 2) {
+      decision.why_not = fmt::format("first loads of SM {} take {:.1f} cycles more, between near and far ({:.1f})",
+                                     touch.sm, touch.cycles - control_cycles, split.far_cycles);
+      return decision;
+    }
+    (part < 0.5 ? split.near : split.far).push_back(touch.sm);
+  }
+  decision.basis = fmt::format("first loads take {:.1f} cycles more on {} of {} SMs", split.far_cycles,
+                               split.far.size(), touches.others.size());
+  decision.value = std::move(split);
+  return decision;
+}
+
+bool sees_copies(double ratio, std::int64_t partitions) {
+  const auto count = static_cast<double>(partitions);
+  return std::abs(ratio - seen_with_copies(partitions)) < std::abs(ratio - count);
+}
+
+bool fits_partitions(double ratio, std::int64_t partitions, const SidesDecisionParameters& parameters) {
+  const auto count = static_cast<double>(partitions);
+  return std::abs(ratio - count) <= parameters.near_tolerance ||
+         std::abs(ratio - seen_with_copies(partitions)) <= parameters.near_tolerance;
+}
+
+Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
+                                            const SidesDecisionParameters& parameters) {
+  Decision<PartitionsFound> decision;
+  if (!evidence.sides) {
+    if (!evidence.by_near_size) {
+      decision.why_not = fmt::format("what is near is no whole part of L2, and {}", evidence.no_sides);
+      return decision;
+    }
+    decision.value = PartitionsFound{*evidence.by_near_size,
+                                     {fmt::format("one_experiment: by what is near only: {}", evidence.no_sides)}};
+    return decision;
+  }
+  const std::size_t sides = evidence.sides->size();
+  PartitionsFound found{.partitions = static_cast<std::int64_t>(sides)};
+  const bool well_populated =
+      std::ranges::all_of(*evidence.sides, [&](std::size_t sms) { return sms >= parameters.sms_of_a_side; });
+  const bool agrees = evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides, parameters);
+  // Where nothing was seen to be far, near and far latencies may be too close to be told apart.
+  const bool all_is_near = evidence.near_ratio == 1.0;
+  decision.basis =
+      fmt::format("{} sides of SMs; all over what is near: {:.2f}", sides, evidence.near_ratio.value_or(0));
+  // Partitions that no SM is near: sets that fill unevenly make what is near too small, but where there are few SMs
+  // that is as likely.
+  const bool may_be_more =
+      !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
+                          (evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides + 1, parameters)));
+  if (all_is_near ? well_populated : agrees && !may_be_more) {
+    decision.value = std::move(found);
+    return decision;
+  }
+  // Fewer sides than there are SMs for: a partition that no SM is near shows in sizes only.
+  if (evidence.by_near_size && !well_populated && *evidence.by_near_size > found.partitions) {
+    found.partitions = *evidence.by_near_size;
+    found.flags.push_back(fmt::format("few_sms: by what is near an SM; SMs show {} sides", sides));
+  } else if (!well_populated) {
+    found.flags.push_back(fmt::format("few_sms: {} sides by so few SMs that there may be others", sides));
+  } else {
+    found.flags.push_back(fmt::format("near_size: {} sides of SMs, but {:.2f} times what is near is all of it", sides,
+                                      evidence.near_ratio.value_or(0)));
+  }
+  decision.value = std::move(found);
+  return decision;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,33 @@
+#include "probe/partitions/slices.h"
+
+#include "probe/bench/intervals.h"
+#include "probe/bench/settle.h"
+#include "probe/partitions/slices_decision.h"
+#include "probe/partitions/sm_by_line.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct SlicesParameters {
+  // Several of each slice of the largest L2. More: rare slices show; the time grows with them.
+  std::size_t lines = 2048;
+  // In two halves, to compare.
+  std::uint64_t passes = 16;
+  // From fewer SMs slices at the same distance look alike.
+  std::size_t least_sms = 4;
+};
+constexpr SlicesParameters kSlicesParameters;
+
+}  // namespace
+
+Attribute measure_slices(Lab& lab, const Cache& l2) {
+  const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
+  if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("needs programs on SMs that they name");
+  const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
+  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_to_atomics");
+  attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},
+                       {"noise_cycles", rounded_to_tenth(slices.noise_cycles)}};
+  return attribute;
+}
+
+}  // namespace gputopo::probe

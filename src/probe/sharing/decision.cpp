@@ -1,0 +1,49 @@
+#include "probe/sharing/decision.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::probe {
+
+Decision<double> survival_limit(const KnownSurvival& known, const SharingDecisionParameters& parameters) {
+  if (known.untouched - known.evicted < parameters.least_contrast) {
+    return {.why_not = fmt::format("a second array in the same cache evicts hardly anything ({:.2f} to {:.2f} hits)",
+                                   known.untouched, known.evicted)};
+  }
+  return {.value = (known.untouched + known.evicted) / 2};
+}
+
+Decision<bool> decide_sharing(const KnownSurvival& known, double survived,
+                              const SharingDecisionParameters& parameters) {
+  const Decision<double> limit = survival_limit(known, parameters);
+  Decision<bool> decision{.basis = fmt::format("{:.3f} survive ({:.3f} untouched, {:.3f} evicted)", survived,
+                                               known.untouched, known.evicted),
+                          .why_not = limit.why_not};
+  if (limit.value) decision.value = survived < *limit.value;
+  return decision;
+}
+
+Decision<Instances> decide_amount(double untouched, std::span<const double> survived,
+                                  const SharingDecisionParameters& parameters) {
+  if (survived.empty()) return {.why_not = "no warp evicted"};
+  const Decision<double> limit = survival_limit({untouched, survived.front()}, parameters);
+  if (!limit.value) return {.why_not = limit.why_not};
+  const auto sharing = std::ranges::count_if(survived, [&](double part) { return part < *limit.value; });
+  const double amount = static_cast<double>(survived.size()) / static_cast<double>(sharing);
+  const double whole = std::round(amount);
+  Decision<Instances> decision{.basis =
+                                   fmt::format("{} of {} warps share the instance of warp 0 (survive: {:.2f} {:.2f})",
+                                               sharing, survived.size(), untouched, fmt::join(survived, " "))};
+  if (std::abs(amount - whole) > parameters.whole_tolerance * whole) {
+    decision.why_not =
+        fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, survived.size());
+    return decision;
+  }
+  decision.value = Instances{static_cast<std::int64_t>(whole), sharing};
+  return decision;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,31 @@
+#include "probe/sharing/shared_with.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probe/bench/settle.h"
+#include "probe/sharing/decision.h"
+#include "probe/sharing/eviction.h"
+
+namespace gputopo::probe {
+
+bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
+  const ChaseArray array = victim_array(victim);
+  // Not less than what drives the victim's own lines out, or lines that are protected would seem to be elsewhere.
+  const std::uint32_t passes = std::max(evictor_passes(victim), evictor_passes(evictor));
+  Decision<bool> decision;
+  for (const std::uint32_t touches : kEvictorTouches) {
+    const ChaseArray same = evictor_array(victim, touches, array.bytes);
+    const ChaseArray other = evictor_array(evictor, touches);
+    const std::vector<double> survive = surviving_fractions(
+        lab, victim, {{array, {}, 0}, {array, same, 0, evictor_passes(victim)}, {array, other, 0, passes}});
+    decision = decide_sharing({.untouched = survive[0], .evicted = survive[1]}, survive[2]);
+    if (decision.value) break;
+  }
+  const std::string who =
+      fmt::format("sharing: {} evicts {}", to_string(evictor.site().space), to_string(victim.site().space));
+  return settle(lab, who, decision);
+}
+
+}  // namespace gputopo::probe

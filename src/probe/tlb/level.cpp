@@ -1,0 +1,367 @@
+#include "probe/tlb/level.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "probe/bench/paired_histogram.h"
+#include "probe/tlb/check_decision.h"
+#include "probe/tlb/penalty.h"
+#include "probe/tlb/reach_decision.h"
+#include "probe/tlb/sets_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+// A level whose entries are looked for.
+struct Target {
+  const PageWalker& walker;
+  const NearerTlb& nearer;
+  const TlbLevelParameters& parameters;
+  std::uint64_t variant = 0;  // of the lines that are walked
+
+  void log(const std::string& line) const { walker.lab().log("tlb: " + line); }
+  // As many as it takes for one page that misses to stand out.
+  [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, const MissSignature& signature) const {
+    WalkPasses passes = walker.passes_over(pages, is_noisy(signature));
+    if (is_noisy(signature)) return passes;
+    passes.passes = std::max(parameters.least_passes, passes_that_tell(signature, pages, passes.passes));
+    return passes;
+  }
+  [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes,
+                                      const MissSignature& signature) const {
+    return walker.walk(pages, page_bytes, nearer, passes_over(pages, signature), variant);
+  }
+};
+
+// Where a miss costs little it matters which lines are walked: those over most of the reach, as later, all of which
+// fit. Of the nearest level: behind it few loads hit it, and it adds noise of its own.
+MissSignature with_noise_of_lines(const Target& target, MissSignature signature, double reach_bytes) {
+  if (!is_noisy(signature) || target.nearer.reach_bytes > 0) return signature;
+  const PageWalker& walker = target.walker;
+  const TlbLevelParameters& parameters = target.parameters;
+  const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
+  const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
+  signature =
+      with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.quiet_passes_over(lines)));
+  std::vector<ChaseProgram> programs;
+  for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
+    const std::uint64_t stride = std::bit_floor(span / parameters.few_lines);
+    ChaseArray array = walker.pages_apart(parameters.few_lines, stride, {}, walk);
+    programs.push_back(walker.program_over(std::move(array), walker.parameters().max_loads, stride));
+  }
+  std::vector<double> parts;
+  for (const stats::Histogram& histogram : walker.run(programs)) {
+    parts.push_back(part_beyond(histogram, signature.before_cycles, signature.rise_cycles));
+  }
+  signature = with_line_error(signature, parts, parameters.few_lines, walker.parameters().least_loads);
+  target.log(fmt::format("{:.1f} cycles before, {:.2f} of the loads seem to miss, {:.2f} from lines to lines",
+                         signature.before_cycles, signature.false_part, signature.line_error));
+  return signature;
+}
+
+// Between the last reach of the sweep that fits and the first that does not, in pages of that one.
+CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                       const SweepPoint& first_after) {
+  const std::uint64_t stride = first_after.stride_bytes;
+  const auto missed_part_of_pages = [&](std::uint64_t pages) {
+    const SweepPoint point = load_pages(target.walker, {{pages, stride}}).front();
+    return MissedPart{missed_part(point.histogram, signature),
+                      static_cast<double>(stats::total_count(point.histogram))};
+  };
+  return find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_part_of_pages);
+}
+
+struct Entry {
+  std::uint64_t bytes = 0;
+  std::uint64_t smallest_block_bytes = 0;
+  double most_missed = 1;  // of the blocks of a size
+};
+
+Entry find_entry(const Target& target, const MissSignature& signature, double reach_bytes) {
+  const TlbBlockParameters parameters;
+  const double span = std::min(parameters.beyond * reach_bytes, static_cast<double>(target.walker.largest_bytes()));
+  if (span < parameters.least_beyond * reach_bytes) return {};
+  const std::vector<TouchedBlocks> blocks = touch_blocks(target.walker, signature, target.nearer, span, parameters);
+  const TlbEntryFound found = find_tlb_entry(blocks, reach_bytes, untold_part(signature, signature.line_error_lines));
+  target.log(found.why);
+  if (blocks.empty()) return {};
+  const double most_missed = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed)->missed;
+  return {found.bytes, blocks.front().bytes, most_missed};
+}
+
+double missed_part_of(const Target& target, const MissSignature& signature, const PageCount& count) {
+  return missed_part(load_pages(target.walker, {count}).front().histogram, signature);
+}
+
+// An entry as large as the smallest blocks, none of which shared a miss.
+bool entry_may_be_smaller(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                          const SweepPoint& step, const TlbCheckParameters& parameters) {
+  const PageWalker& walker = target.walker;
+  SmallestBlockMisses misses{.at_step = missed_part(step.histogram, signature)};
+  misses.half_as_far_apart = missed_part_of(target, signature, {step.pages(), step.stride_bytes / 2});
+  const std::uint64_t entry = level.entry_bytes;
+  const std::uint64_t farther = entry + entry / parameters.farther_divisor;
+  const double entries = level.reach_bytes.high / static_cast<double>(entry);
+  const std::uint64_t pages = std::min({static_cast<std::uint64_t>(parameters.times_entries * entries),
+                                        walker.max_pages(), walker.largest_bytes() / farther});
+  if (static_cast<double>(pages) >= parameters.least_times_entries * entries) {
+    misses.beyond = missed_part_of(target, signature, {pages, entry});
+    misses.odd_part_farther = missed_part_of(target, signature, {pages, farther});
+  }
+  target.log(fmt::format("of {} pages {:.2f} miss, half as far apart {:.2f}; of {} of {} B {:.2f}, of {} B {:.2f}",
+                         step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
+                         misses.odd_part_farther));
+  return may_be_smaller(misses);
+}
+
+// So much of the pages that fit, in entries.
+std::uint64_t pages_of(const TlbLevel& level, double part) {
+  const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
+}
+
+// Of pages that fit, on the first lines of which these stay in the cache behind. Nothing where none do.
+std::optional<stats::Histogram> find_hits(Target& target, const MissSignature& signature, const TlbLevel& level) {
+  const std::uint64_t pages = pages_of(level, target.parameters.fitting_part);
+  for (target.variant = 0; target.variant < target.parameters.variants; ++target.variant) {
+    stats::Histogram hits = target.walk(pages, level.entry_bytes, signature);
+    if (!cache_hides_misses(hits, signature)) return hits;
+    target.log(fmt::format("the lines of {} pages do not stay in the cache behind", pages));
+  }
+  return std::nullopt;
+}
+
+// What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
+MissSignature sharpened_on_entries(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                                   const stats::Histogram& hits) {
+  std::optional<stats::Histogram> misses;
+  const std::uint64_t many = pages_of(level, target.parameters.all_miss);
+  if (many * level.entry_bytes <= target.walker.largest_bytes()) {
+    WalkPasses passes = target.passes_over(many, signature);
+    if (!is_noisy(signature)) passes.passes = target.parameters.least_passes;  // a mean of them all, no single page
+    misses = target.walker.walk(many, level.entry_bytes, target.nearer, passes, target.variant);
+  }
+  return sharpened(signature, hits, misses);
+}
+
+// Of contiguous pages of one entry each: enough passes for the one set that first has a page too many to stand out.
+MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signature, std::uint64_t entry) {
+  return [&target, signature, entry](std::uint64_t pages) {
+    const double part = missed_part(target.walk(pages, entry, signature), signature);
+    const MissedPages missed{part * static_cast<double>(pages),
+                             least_missed_pages(signature, pages, target.passes_over(pages, signature).passes)};
+    target.log(fmt::format("of {} pages {:.2f} miss", pages, missed.count));
+    return missed;
+  };
+}
+
+// Where the sets of a level overflow one after the other, they all have when as many pages more were loaded as there
+// are sets. Sets that a hash fills unevenly do not, and begin to overflow before the level is full.
+bool overflows_to_the_last(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                           const MissedPagesOf& missed, const TlbCheckParameters& parameters) {
+  const double fits = std::round(level.last_fit_bytes / static_cast<double>(level.entry_bytes));
+  const double first = std::round(missed(static_cast<std::uint64_t>(fits) + 1).count);
+  if (first < 2) return false;
+  const auto all = static_cast<std::uint64_t>(std::ceil(std::min(2.0, first / (first - 1)) * fits));
+  if (all * level.entry_bytes > target.walker.largest_bytes()) return false;
+  const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
+  return missed(all).count >= part * static_cast<double>(all);
+}
+
+// Of pages that fit, the last ones take no longer than the first: means over many loads, where noise hides single
+// misses. Noise that lengthens one look by chance hardly does the next one.
+bool all_fit(const Target& target, const MissSignature& signature, const TlbLevel& level,
+             const TlbCheckParameters& parameters) {
+  if (!is_noisy(signature)) return true;
+  const auto cycles_of = [&](double part) {
+    const double pages = std::floor(part * level.last_fit_bytes / static_cast<double>(level.entry_bytes));
+    const std::uint64_t count = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
+    return added_by_translation(target.walk(count, level.entry_bytes, signature));
+  };
+  for (int look = 0; look < parameters.looks; ++look) {
+    const double more = cycles_of(parameters.most_pages) - cycles_of(parameters.few_pages);
+    if (more < parameters.same_part * signature.rise_cycles) return true;
+  }
+  return false;
+}
+
+// Twice as many pages as fit, half as far apart: whether they fit too, or entries cover less than the pages of the
+// sweep were apart.
+bool finer_pages_fit(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                     const TlbCheckParameters& parameters) {
+  const std::uint64_t stride = last_before.stride_bytes / 2;
+  if (stride < target.walker.parameters().smallest_page_bytes) return true;
+  const double reach = parameters.finer_part * static_cast<double>(last_before.reach_bytes);
+  const auto pages = static_cast<std::uint64_t>(reach) / stride;
+  if (pages == 0 || pages > target.walker.max_pages()) return true;
+  const std::vector<SweepPoint> points = load_pages(target.walker, {{pages, stride}});
+  return missed_part(points.front().histogram, signature) < parameters.hardly_missed;
+}
+
+// Fewer pages than fit, farther apart: whether they miss, because it is the bytes they reach over that count.
+bool counts_bytes(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                  const TlbCheckParameters& parameters) {
+  const PageWalker& walker = target.walker;
+  const auto pages = static_cast<std::uint64_t>(parameters.fewer_pages * static_cast<double>(last_before.pages()));
+  for (const std::uint64_t apart : parameters.strides_apart) {
+    const std::uint64_t stride = apart * last_before.stride_bytes;
+    if (pages == 0 || pages * stride > walker.largest_bytes()) return false;
+    const std::vector<SweepPoint> points = load_pages(walker, {{pages, stride}});
+    if (missed_part(points.front().histogram, signature) < parameters.many_missed) return false;
+  }
+  return true;
+}
+
+// The first reach of the sweep from which on nearly all pages miss: no level is larger, whatever its sets.
+double all_miss_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
+                      const TlbCheckParameters& parameters) {
+  const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
+  for (std::size_t i = rise.last_before + 1; i < points.size(); ++i) {
+    if (missed_part(points[i].histogram, signature) >= part) return static_cast<double>(points[i].reach_bytes);
+  }
+  return static_cast<double>(points.back().reach_bytes);
+}
+
+// The last reach of the sweep before loads wait for the nearest level's misses in the mean, where noise hides single
+// ones.
+double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
+                       const TlbLevelParameters& parameters) {
+  std::vector<double> of_small;  // the smaller half of what is before the step
+  for (std::size_t i = 0; i <= rise.last_before / 2; ++i) of_small.push_back(points[i].mean_cycles);
+  const double most = stats::median(of_small) + parameters.mean_rise * signature.rise_cycles;
+  std::size_t fits = rise.last_before;
+  while (fits > 0 && points[fits].mean_cycles > most) --fits;
+  if (fits > 0) --fits;  // there a few may miss
+  return static_cast<double>(points[fits].reach_bytes);
+}
+
+// More than chance and the lines that are loaded make of none.
+bool has_misses(const SweepPoint& point, const MissSignature& signature) {
+  const auto loads = static_cast<double>(stats::total_count(point.histogram));
+  return missed_part(point.histogram, signature) >
+         missed_by_chance(signature, loads) + untold_part(signature, static_cast<double>(point.pages()));
+}
+
+// What of the reach is known without entries to count.
+void reach_without_entries(const Target& target, const MissSignature& signature, TlbLevel& level,
+                           const std::vector<SweepPoint>& points, const TlbRise& rise, double untold_by_chance) {
+  const TlbLevelParameters& parameters = target.parameters;
+  // Of what seemed to fit, a few may miss already.
+  std::size_t fits = rise.last_before;
+  while (fits > 0 && has_misses(points[fits], signature)) --fits;
+  level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
+  if (!counts_bytes(target, signature, points[rise.last_before], {})) {
+    level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
+  }
+  level.reach_bytes.low *=
+      1 - untold_by_chance - (target.walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
+  if (is_noisy(signature) && target.nearer.reach_bytes == 0) {
+    level.reach_bytes.low = std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, rise, parameters));
+  }
+}
+
+// The reach to an entry, where that can be told, and its sets. False where more pages fit than the sweep allows, so
+// that an entry covers something else.
+bool count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
+                   double untold_part_of_coarse) {
+  const TlbCheckParameters check;
+  const MissedPagesOf missed = missed_pages_of(target, signature, level.entry_bytes);
+  const auto entry = static_cast<double>(level.entry_bytes);
+  const auto whole_entries = [&](double bytes) { return static_cast<std::uint64_t>(bytes) / level.entry_bytes; };
+  const TlbReachFound found =
+      find_tlb_reach({.edge_pages = whole_entries(level.reach_bytes.low),
+                      .width_pages = whole_entries(level.reach_bytes.high - level.reach_bytes.low),
+                      .nearer_pages = whole_entries(2 * target.nearer.reach_bytes),
+                      .max_pages = static_cast<double>(target.walker.largest_bytes()) / entry},
+                     missed);
+  target.log(found.why);
+  if (found.none_fit) {
+    level.unsure_reach = found.why + ", though so many seemed to fit";
+    return true;
+  }
+  if (found.more_fit) return false;
+  if (found.known) {
+    level.reach_bytes = {found.pages.low * entry, found.pages.high * entry};
+    level.last_fit_bytes = found.last_fit_pages * entry;
+  } else {
+    level.reach_bytes.low *= 1 - untold_part_of_coarse;
+  }
+  const std::uint64_t room = target.walker.largest_bytes() / level.entry_bytes;
+  const std::uint64_t entries = whole_entries(level.last_fit_bytes);
+  const TlbSetsFound sets = entries > TlbSetsParameters{}.max_entries
+                                ? find_even_tlb_sets(found, std::min(room, target.walker.max_pages()), missed)
+                                : find_tlb_sets(entries, room, is_noisy(signature), missed);
+  target.log(sets.why);
+  level.sets = sets.ways;
+  if (level.sets.empty()) level.no_sets = sets.why;
+  if (!all_fit(target, signature, level, check)) {
+    level.unsure_reach = "noise hides where its misses begin";
+    level.sets.clear();
+    return true;
+  }
+  if (level.sets.empty() && !(found.known && overflows_to_the_last(target, signature, level, missed, check))) {
+    level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
+    target.log(fmt::format("its sets do not overflow one after the other: at most {:.0f} B", level.reach_bytes.high));
+  }
+  return true;
+}
+
+}  // namespace
+
+LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
+                       const NearerTlb& nearer, const TlbLevelParameters& parameters) {
+  Target target{walker, nearer, parameters};
+  const SweepPoint& last_before = points[step.rise.last_before];
+  const SweepPoint& first_after = points[step.rise.first_after];
+  const MissSignature signature =
+      with_noise_of_lines(target, step.signature, static_cast<double>(last_before.reach_bytes));
+  LookedAt found;
+  TlbLevel& level = found.level;
+  level.miss_cycles = signature.rise_cycles;
+  level.swept_miss_cycles = step.signature.rise_cycles;
+  const CoarseEdge edge = coarse_edge(target, signature, last_before, first_after);
+  const auto stride = static_cast<double>(first_after.stride_bytes);
+  level.reach_bytes = {edge.pages.low * stride, edge.pages.high * stride};
+  level.last_fit_bytes = level.reach_bytes.low;
+  const TlbCheckParameters check;
+  try {
+    if (!finer_pages_fit(target, signature, last_before, check)) {
+      level.unsure_reach = "entries cover less than the pages were apart, and finer pages are more than stay in L2";
+      return found;
+    }
+    const Entry entry = find_entry(target, signature, level.reach_bytes.low);
+    level.entry_bytes = entry.bytes;
+    // Then it may be that lines met in the cache before a level that is there at twice the reach.
+    if (entry.most_missed < check.no_block_misses &&
+        judge_step(look_beyond(walker, step, points, {.beyond = 1}), signature) != StepIs::kLevel) {
+      return {StepIs::kPassing, {}};
+    }
+    if (entry.bytes == entry.smallest_block_bytes && entry.bytes > walker.parameters().smallest_page_bytes &&
+        entry_may_be_smaller(target, signature, level, first_after, check)) {
+      level.entry_bytes = 0;
+    }
+    const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
+    const auto without_entries = [&] {
+      level.entry_bytes = 0;
+      reach_without_entries(target, signature, level, points, step.rise, edge.untold_by_chance);
+      level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
+      return found;
+    };
+    if (level.entry_bytes == 0) return without_entries();
+    const std::optional<stats::Histogram> hits = find_hits(target, signature, level);
+    if (!hits) return {StepIs::kCacheMisses, {}};
+    const MissSignature sharper = sharpened_on_entries(target, signature, level, *hits);
+    if (!count_entries(target, sharper, level, most_bytes, edge.untold_by_chance)) return without_entries();
+    level.miss_cycles = sharper.rise_cycles;
+    level.miss_error = std::max(sharper.rise_error, untold_part(sharper, sharper.line_error_lines));
+  } catch (const DeviceMemoryError& error) {
+    target.log(fmt::format("no more of this level: {}", error.what()));
+  }
+  return found;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,159 @@
+// What a miss of a level costs, by several SMs: the lines of ever the same pages, in two orders.
+#include "probe/tlb/penalty.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/bench/paired_histogram.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct TlbOrdersParameters {
+  // Times its entries at which all pages miss a level, whatever its sets; and how many are enough where it shows that
+  // all miss.
+  double all_miss = 2;
+  double about_all_miss = 1.8;  // of the most that the reach may be, which is an entry more
+  double least_miss = 1.25;
+  double nearly_all = 0.98;
+  // Lines of a page, 512 B apart: within the smallest page. More: what the one load that misses of those together adds
+  // counts less; fewer pages stay in the cache.
+  std::uint64_t most_lines = 8;
+  std::uint32_t line_bits = 4;
+  // SMs that are asked, spread over all. More: a mean that depends less on where they lie; takes longer.
+  std::uint32_t sms = 8;
+  // Pairs that are counted of each order and SM, in whole passes, of which there is one where pages alone are as many.
+  std::uint64_t pairs = 4096;
+  // What takes longer than so many times what misses do, and by so many cycles, is none.
+  double outlier_times = 2.5;
+  double outlier_cycles = 60;
+  // How far loads differ is told from this part of them.
+  double core_part = 0.97;
+};
+constexpr TlbOrdersParameters kTlbOrdersParameters;
+
+struct PagesAndLines {
+  std::uint64_t pages = 0;
+  std::uint64_t lines = 0;
+};
+
+// Nothing where pages that all miss, two lines on each, need more memory or stay in no cache.
+std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level,
+                                             std::uint64_t most_bytes) {
+  const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
+  const std::uint64_t room =
+      std::min(std::min(walker.largest_bytes(), most_bytes) / level.entry_bytes, walker.max_pages() / 2);
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(kTlbOrdersParameters.all_miss * entries));
+  const std::uint64_t pages = std::min(wanted, room);
+  if (pages == 0) return std::nullopt;
+  if (static_cast<double>(pages) < kTlbOrdersParameters.least_miss * entries) return std::nullopt;
+  const std::uint64_t most = std::min(walker.max_pages(), kTlbOrdersParameters.pairs);
+  return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kTlbOrdersParameters.most_lines)};
+}
+
+// All that a chain of listed lines visits, in its order, or nearly so where many threads take part.
+ChaseStep pass_over(const ChaseArray& array) {
+  // Of so many lines threads that overtake one another by about kTouchThreads keep the order well enough. Larger: walks
+  // over many lines take longer; smaller: loads are out of order by more than a quarter of them.
+  constexpr std::uint64_t kManyLines = 4 * kTouchThreads;
+  const std::uint64_t n = array.chain_length();
+  const bool by_many = n >= kManyLines && is_global(array.space);
+  return {.kind = by_many ? StepKind::kTouchChain : StepKind::kWarm, .loads = n};
+}
+
+ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {
+  const std::uint64_t n = array.chain_length();
+  const std::uint64_t passes = std::max<std::uint64_t>(1, kTlbOrdersParameters.pairs / n);
+  ChaseProgram program =
+      make_program(walker.site(), {array}, {pass_over(array), {.kind = StepKind::kPaired, .loads = passes * n}});
+  program.sm = sm;
+  return program;
+}
+
+// Lines apart and together, other ones on each SM.
+std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm, std::uint64_t index,
+                                      const TlbLevel& level, const PagesAndLines& wanted) {
+  const ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes, {}, index);
+  ChaseArray apart = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
+  ChaseArray together = apart;
+  std::vector<std::uint32_t> first_lines;
+  for (const std::uint32_t page : chain_order(pages, 0)) {
+    first_lines.push_back(static_cast<std::uint32_t>(pages.element_offset(page) / apart.stride_bytes));
+  }
+  const auto line_of = [](std::uint32_t first, std::uint64_t line) {
+    return first ^ static_cast<std::uint32_t>(kTlbOrdersParameters.line_bits * line);
+  };
+  for (std::uint64_t line = 0; line < wanted.lines; ++line) {
+    for (const std::uint32_t first : first_lines) apart.elements.push_back(line_of(first, line));
+  }
+  for (const std::uint32_t first : first_lines) {
+    for (std::uint64_t line = 0; line < wanted.lines; ++line) together.elements.push_back(line_of(first, line));
+  }
+  return {program_on(walker, sm, apart), program_on(walker, sm, together)};
+}
+
+// Spread over all, since the next level may be farther from some.
+std::vector<std::uint32_t> some_sms(std::uint32_t count) {
+  std::vector<std::uint32_t> sms;
+  const std::uint32_t wanted = std::min(kTlbOrdersParameters.sms, count);
+  for (std::uint32_t i = 0; i < wanted; ++i) sms.push_back(i * count / wanted);
+  return sms;
+}
+
+}  // namespace
+
+std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
+                                            const MissSignature& signature, const NearerTlb& nearer,
+                                            const std::vector<TlbPenalty>& before, std::uint64_t most_bytes) {
+  // Lines together would wait for misses of the SM's own cache, and these differ.
+  if (walker.nearest().serves()) return std::nullopt;
+  // The levels before must miss with every load too.
+  const bool nearer_misses =
+      nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);
+  if (level.entry_bytes == 0 || !level.unsure_reach.empty() || !nearer_misses) return std::nullopt;
+  const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level, most_bytes);
+  // Where lines are told apart no finer than pages, one page's would be another's.
+  if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
+    return std::nullopt;
+  }
+  const std::vector<std::uint32_t> sms = some_sms(walker.lab().info().sm_count);
+  std::vector<ChaseProgram> programs;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    std::ranges::move(programs_on(walker, sms[i], i, level, *wanted), std::back_inserter(programs));
+  }
+  const std::vector<stats::Histogram> histograms = walker.run(programs);
+  double all_cycles = level.miss_cycles;
+  for (const TlbPenalty& one : before) all_cycles += one.cycles;
+  const double most = kTlbOrdersParameters.outlier_times * all_cycles + kTlbOrdersParameters.outlier_cycles;
+  stats::Histogram apart;
+  std::vector<TlbOrders> by_sm;
+  for (std::size_t i = 0; i < histograms.size(); i += 2) {
+    stats::accumulate(apart, histograms[i]);
+    by_sm.push_back({added_by_translation(histograms[i], most, {.kept_part = 1}),
+                     added_by_translation(histograms[i + 1], most, {.kept_part = 1})});
+  }
+  const double missed = missed_part(apart, signature);
+  const bool all_miss = static_cast<double>(wanted->pages * level.entry_bytes) >=
+                        kTlbOrdersParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
+  // Where all do, noise may hide some.
+  const double hidden = all_miss && is_noisy(signature)
+                            ? signature.false_part + untold_part(signature, static_cast<double>(wanted->pages))
+                            : 0;
+  if (missed < kTlbOrdersParameters.nearly_all - hidden) return std::nullopt;
+  const double core = kTlbOrdersParameters.core_part;
+  const stats::BandSummary spread = stats::summarise_band(apart, stats::histogram_quantile(apart, 1 - core),
+                                                          stats::histogram_quantile(apart, core) + kHistogramBinCycles);
+  std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);
+  if (found) {
+    found->sms = sms;
+    walker.lab().log(
+        fmt::format("tlb: {} lines on each of {} pages, apart and together: a miss takes {:.2f} [{:.2f}, "
+                    "{:.2f}] cycles",
+                    wanted->lines, wanted->pages, found->cycles, found->interval.low, found->interval.high));
+  }
+  return found;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,11 @@
+// Which SMs share a TLB.
+#pragma once
+
+#include "probe/tlb/tlb.h"
+
+namespace gputopo::probe {
+
+// Which SMs share the level.
+[[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
+
+}  // namespace gputopo::probe

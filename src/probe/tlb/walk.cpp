@@ -1,0 +1,329 @@
+#include "probe/tlb/walk.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <tuple>
+
+#include "probe/bench/paired_histogram.h"
+#include "probe/tlb/step_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Where the SM's own cache serves the second load of a pair, that always takes as long: it is loaded once.
+StepKind kind_for(const Site& site) { return site.space == Space::kTexture ? StepKind::kCounted : StepKind::kPaired; }
+
+// Of the last step of each, as pairs.
+std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProgram>& programs,
+                                           const PageWalkParameters& parameters) {
+  std::vector<stats::Histogram> histograms;
+  for (ChaseResult& result : lab.chase(programs)) {
+    stats::Histogram& histogram = result.steps.back().histogram;
+    histograms.push_back(parameters.hit_cycles ? as_paired(histogram, *parameters.hit_cycles) : std::move(histogram));
+  }
+  return histograms;
+}
+
+// Of neighbouring lines, what their first loads take longer than their second ones, for each of these sizes.
+std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, const std::vector<std::uint64_t>& bytes,
+                                                  const PageWalkParameters& parameters) {
+  std::vector<ChaseProgram> programs;
+  for (const std::uint64_t one : bytes) {
+    const ChaseArray array = make_array(site, one, parameters.line_bytes);
+    const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
+    programs.push_back(make_program(site, {array}, {warm_step(site, array), {.kind = kind_for(site), .loads = loads}}));
+  }
+  return paired_loads(lab, programs, parameters);
+}
+
+// Bytes of neighbouring lines that stay, of sizes from that for `most_pages` down to that for `least_pages`.
+std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_pages, std::uint64_t least_pages,
+                                 const PageWalkParameters& parameters) {
+  const std::uint64_t of_page = parameters.l2_part * parameters.line_bytes;
+  std::vector<std::uint64_t> tried;
+  for (std::uint64_t pages = most_pages; pages >= least_pages; pages /= parameters.kept_steps) {
+    tried.push_back(pages * of_page);
+  }
+  tried.push_back(parameters.kept_lines_of_any * parameters.line_bytes);
+  const std::vector<stats::Histogram> pairs = pairs_of_neighbours(lab, site, tried, parameters);
+  for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
+    if (!stay_in_cache(pairs[i], pairs.back())) continue;
+    // Halfway to the next, which did not stay.
+    const std::uint64_t more = tried[i] * parameters.kept_steps / 2;
+    if (i == 0 || !stay_in_cache(pairs_of_neighbours(lab, site, {more}, parameters).front(), pairs.back())) {
+      return tried[i];
+    }
+    return more;
+  }
+  return 0;
+}
+
+// Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
+// tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
+std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
+  const std::uint64_t most = parameters.max_pages;
+  // Loads that cannot bypass L1 find the second of each pair there.
+  if (site.space != Space::kGlobalBypassL1 && site.space != Space::kTexture) {
+    return lab.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
+  }
+  const std::uint64_t kept = kept_bytes_between(lab, site, most, parameters.least_pages, parameters);
+  if (kept > 0) return kept;
+  return kept_bytes_between(lab, site, parameters.least_pages / 2, parameters.least_pages_of_small, parameters);
+}
+
+// A line of each page, in a window at its beginning. Of pages that follow one another the low bits of the lines'
+// numbers differ, however many of these choose the set, and all else is as by chance, so that no way of choosing sets
+// piles them up. x (2x + 1) modulo a power of two takes every value once.
+std::vector<std::uint32_t> spread_lines(std::uint64_t pages, std::uint64_t lines_of_page, std::uint64_t lines_of_window,
+                                        std::uint64_t variant) {
+  constexpr std::uint64_t kShift = 37;  // where there are more pages than lines of a window: others of the next ones
+  constexpr std::uint64_t kVariants = 2741;  // apart
+  std::vector<std::uint32_t> lines;
+  for (std::uint64_t page = 0; page < pages; ++page) {
+    const std::uint64_t x = page + page / lines_of_window * kShift + variant * kVariants;
+    const std::uint64_t place = x * (2 * x + 1) * (2 * variant + 1) % lines_of_window;
+    lines.push_back(static_cast<std::uint32_t>(page * lines_of_page + place));
+  }
+  return lines;
+}
+
+// All that a chain visits is loaded: once by many threads, because loads that miss all caches and TLBs take longest,
+// and again in the chain's order, which is what stays of the first. A touch cannot follow listed elements: those are
+// walked twice.
+std::vector<ChaseStep> warm_pages(const ChaseArray& array) {
+  const std::uint64_t n = array.chain_length();
+  if (!array.elements.empty()) return {{.kind = StepKind::kWarm, .loads = 2 * n}};
+  return {{.kind = StepKind::kTouch}, {.kind = StepKind::kWarm, .loads = n}};
+}
+
+ChaseProgram warmed_pairs(const Site& site, ChaseArray array, std::uint64_t loads) {
+  std::vector<ChaseStep> steps = warm_pages(array);
+  steps.push_back({.kind = kind_for(site), .loads = loads});
+  return make_program(site, {std::move(array)}, std::move(steps));
+}
+
+std::uint64_t line_within(std::uint64_t bytes, const PageWalkParameters& parameters) {
+  return std::max(parameters.line_bytes, std::bit_ceil(bytes / parameters.max_elements));
+}
+
+// The elements ascend.
+ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer,
+                        const PageWalkParameters& parameters, std::uint64_t variant) {
+  const std::uint64_t line = line_within(pages * stride_bytes, parameters);
+  ChaseArray array = make_array(site, pages * stride_bytes, line);
+  array.order = nearer.entry_bytes > stride_bytes ? Order::kSequential : Order::kShuffled;
+  const std::uint64_t window = std::max(line, std::min(std::bit_floor(stride_bytes), parameters.spread_window_bytes));
+  array.elements = past_nearer(spread_lines(pages, stride_bytes / line, window / line, variant), stride_bytes, nearer,
+                               {.from_middle = true});
+  return array;
+}
+
+}  // namespace
+
+ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
+                       const NearerTlb& nearer, const PageWalkParameters& parameters, std::uint64_t variant) {
+  if (parameters.spreads_lines) return spread_pages(site, pages, stride_bytes, nearer, parameters, variant);
+  ChaseArray array = make_array(site, pages * stride_bytes, stride_bytes);
+  const std::uint64_t page =
+      lab.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
+  array.stagger_bytes = parameters.line_bytes * (2 * variant + 1);
+  array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
+  // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
+  array.order = Order::kShuffled;
+  if (nearer.entry_bytes > stride_bytes) {
+    array.elements.resize(pages);
+    std::iota(array.elements.begin(), array.elements.end(), 0u);
+    array.elements = past_nearer(array.elements, stride_bytes, nearer, {.from_middle = true});
+    array.order = Order::kSequential;
+  }
+  return array;
+}
+
+PageWalker::PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines)
+    : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
+  if (site.space == Space::kTexture) look_at_nearest();
+  kept_bytes_ = kept_bytes(lab, site, parameters_);
+  if (nearest_.serves()) take_lines_past_nearest(times_lines);
+  max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
+  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so misses of a TLB do not show");
+  lab.log(fmt::format("tlb: at most {} pages at once, a line on each", max_pages_));
+  largest_bytes_ =
+      static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  if (nearest_.serves()) limit_to_arrays();
+}
+
+void PageWalker::look_at_nearest() {
+  parameters_.line_bytes = parameters_.texture_line_bytes;
+  std::vector<std::uint64_t> tried;
+  for (std::uint64_t lines = parameters_.lines_that_hit; lines <= parameters_.max_pages; lines *= 2) {
+    tried.push_back(lines * parameters_.line_bytes);
+  }
+  const std::vector<stats::Histogram> raw = pairs_of_neighbours(lab_, site_, tried, parameters_);
+  constexpr double kMiddle = 0.5;
+  parameters_.hit_cycles = static_cast<std::uint32_t>(stats::histogram_quantile(raw.front(), kMiddle));
+  std::vector<std::pair<std::uint64_t, stats::Histogram>> by_lines;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    by_lines.emplace_back(tried[i] / parameters_.line_bytes, as_paired(raw[i], *parameters_.hit_cycles));
+  }
+  const std::optional<NearestCache> found = find_nearest_cache(by_lines);
+  if (!found) {
+    throw Inconclusive(fmt::format(
+        "of {} lines the SM's own cache still serves some, or no slower than what is behind it: whether loads were "
+        "translated does not show",
+        parameters_.max_pages));
+  }
+  nearest_ = *found;
+  lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none{}; a miss takes {:.1f} cycles", nearest_.lines,
+                       nearest_.of_memory ? ", nor does L2" : "", nearest_.gap_cycles));
+  // Histograms count up to so many cycles, and what a translation adds must be among them.
+  constexpr double kRoomCycles = 512;
+  if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
+    throw Inconclusive(fmt::format(
+        "loads that the SM's own cache does not serve take {:.0f} cycles more, and a miss of a TLB on top would be "
+        "beyond the {} that are counted",
+        nearest_.gap_cycles, kHistogramBins * kHistogramBinCycles));
+  }
+  parameters_.kept_lines_of_any = nearest_.lines;
+}
+
+void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
+  const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
+  const std::uint64_t wanted = times_lines * nearest_.lines;
+  if (wanted > std::min(stay, parameters_.max_pages)) {
+    throw Inconclusive(fmt::format(
+        "L2 keeps hardly more lines than the SM's own cache, of which {} are the fewest that this holds none of",
+        nearest_.lines));
+  }
+  nearest_.lines = wanted;
+}
+
+void PageWalker::limit_to_arrays() {
+  // Of the space as a whole: linear textures hold so many texels.
+  constexpr std::uint64_t kLeastBytes = 16 << 20;
+  for (std::uint64_t bytes = largest_bytes_; bytes >= kLeastBytes; bytes = (std::bit_ceil(bytes) / 2)) {
+    ChaseArray array = make_array(site_, bytes, line_for(bytes));
+    array.elements = {0};
+    try {
+      std::ignore = lab_.chase({make_program(site_, {array}, {{.kind = StepKind::kWarm, .loads = 1}})});
+      is_limited_ = bytes < largest_bytes_;
+      largest_bytes_ = bytes;
+      return;
+    } catch (const NotSupportedError& error) {
+      lab_.log(fmt::format("tlb: {}", error.what()));
+    } catch (const DeviceMemoryError&) {
+      return;  // which the sweep meets too
+    }
+  }
+}
+
+std::optional<PageWalker> PageWalker::past_l2(const NearerTlb& known) const {
+  if (!nearest_.serves() || nearest_.of_memory || !has_few_lines()) return std::nullopt;
+  const std::uint64_t lines = std::bit_ceil(parameters_.exceeds_kept * kept_bytes_ / parameters_.line_bytes);
+  if (lines > parameters_.max_pages) return std::nullopt;
+  const std::vector<stats::Histogram> pairs =
+      pairs_of_neighbours(lab_, site_, {lines * parameters_.line_bytes}, parameters_);
+  const std::optional<NearestCache> found = past_next_cache(nearest_, lines, pairs.front());
+  if (!found) return std::nullopt;
+  PageWalker past = *this;
+  past.nearest_ = *found;
+  past.known_ = known;
+  past.max_pages_ = parameters_.max_pages;
+  lab_.log(fmt::format("tlb: once more, of so many lines ({}) that memory serves all: {:.1f} cycles", found->lines,
+                       found->gap_cycles));
+  return past;
+}
+
+std::uint64_t PageWalker::window_lines(std::uint64_t page_bytes) const {
+  const std::uint64_t smallest =
+      lab_.info().l2_bytes ? parameters_.smallest_page_with_l2_bytes : parameters_.smallest_page_bytes;
+  return std::max<std::uint64_t>(1, std::min(std::bit_floor(page_bytes), smallest) / parameters_.line_bytes);
+}
+
+ChaseArray PageWalker::in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const {
+  const std::uint64_t line = line_for(array.bytes);
+  if (!nearest_.serves() || line != parameters_.line_bytes) return array;
+  ChaseArray all = make_array(site_, array.bytes, line);
+  std::vector<std::uint32_t> lines;
+  for (const std::uint32_t page : chain_order(array, 0)) {
+    lines.push_back(static_cast<std::uint32_t>(array.element_offset(page) / line));
+  }
+  const std::uint64_t window = std::max<std::uint64_t>(1, window_lines(page_bytes) / together);
+  const std::uint64_t rounds = std::min(window, (nearest_.lines + lines.size() - 1) / lines.size());
+  all.elements = probe::in_rounds(lines, window, rounds);
+  // The window of the last page may end beyond the array.
+  const auto is_outside = [&](std::uint32_t element) { return element >= all.element_count(); };
+  std::erase_if(all.elements, is_outside);
+  return all;
+}
+
+PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
+  PageWalker spread = *this;
+  spread.parameters_.spreads_lines = true;
+  spread.parameters_.l2_part = l2_part;
+  spread.max_pages_ = std::min(parameters_.max_pages, kept_bytes_ / l2_part / parameters_.line_bytes);
+  lab_.log(fmt::format("tlb: once more, lines spread over the pages, of at most {} of them", spread.max_pages_));
+  return spread;
+}
+
+stats::Histogram PageWalker::neighbours_past_nearest() const {
+  return pairs_of_neighbours(lab_, site_, {nearest_.lines * parameters_.line_bytes}, parameters_).front();
+}
+
+void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
+  const NearestCacheParameters parameters;
+  const double served = served_part(paired, nearest_);
+  if (served <= parameters.few_served_of_walk) return;
+  throw Inconclusive(fmt::format(
+      "nearer caches serve {:.0f}% of the loads over pages: how their lines lie keeps them there", 100 * served));
+}
+
+std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }
+
+std::uint64_t PageWalker::stride_for(double reach_bytes) const {
+  const auto bytes = static_cast<std::uint64_t>(reach_bytes);
+  return std::max({std::min(parameters_.wanted_stride_bytes, std::bit_floor(bytes / parameters_.least_lines)),
+                   std::bit_ceil(bytes / max_pages_), parameters_.line_bytes});
+}
+
+ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
+                                      std::uint64_t together) const {
+  array = in_rounds(array, page_bytes, together);
+  const std::uint64_t n = array.chain_length();
+  // Not std::clamp(): where L2 is small the most is less than the least.
+  const std::uint64_t loads = std::min(std::max(n, parameters_.least_loads), max_loads);
+  return warmed_pairs(site_, std::move(array), loads);
+}
+
+std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& programs) const {
+  return paired_loads(lab_, programs, parameters_);
+}
+
+WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
+  const bool few = noisy && pages <= parameters_.few_pages;
+  const std::uint64_t loads = few ? parameters_.walk_loads_of_few : parameters_.walk_loads;
+  const std::uint64_t passes = std::max(parameters_.least_passes, loads / pages);
+  if (noisy) return {passes, parameters_.orders};
+  return {std::min(passes, parameters_.max_passes)};
+}
+
+WalkPasses PageWalker::quiet_passes_over(std::uint64_t lines) const {
+  return {std::max(parameters_.least_passes, parameters_.quiet_loads / lines), parameters_.orders};
+}
+
+stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
+                                  const WalkPasses& passes, std::uint64_t variant) const {
+  const std::uint64_t of_order = std::max<std::uint64_t>(1, passes.passes / passes.orders);
+  std::vector<ChaseProgram> programs;
+  for (std::uint64_t order = 0; order < passes.orders; ++order) {
+    ChaseArray array = pages_apart(pages, page_bytes, nearer, variant + order);
+    array.seed += order;
+    programs.push_back(warmed_pairs(site_, in_rounds(array, page_bytes, 1), of_order * pages));
+  }
+  stats::Histogram sum;
+  for (const stats::Histogram& one : run(programs)) stats::accumulate(sum, one);
+  require_past_nearest(sum);
+  return sum;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,118 @@
+// Atomic additions of whole warps: how long one takes, and how many there are per cycle. What fools them: words of L2
+// that happen to lie in few of its slices, so that several placements are read.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "probe/bench/access_trial.h"
+#include "probe/survey/site.h"
+#include "probe/warps/access.h"
+#include "probe/warps/atomics_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct AtomicsParameters {
+  // Of each warp of a full SM: enough to keep the units busy, few enough that all lanes of a large GPU on one address
+  // end in time.
+  std::uint32_t throughput_accesses = 64;
+  // The same where all lanes add to one word, which takes them one after the other.
+  std::uint32_t one_word_accesses = 16;
+  // Odd multiples of the warp's bytes: each puts the SMs' words into other slices of L2. More: a steadier mean.
+  std::array<std::uint32_t, 8> latency_placements = {33, 37, 41, 43, 47, 53, 59, 61};
+  // The words of a warp beside those of the next, and further and further from them: how evenly they then lie over the
+  // slices is chance.
+  std::array<std::uint32_t, 7> throughput_spreads = {1, 3, 5, 7, 9, 11, 13};
+};
+constexpr AtomicsParameters kAtomicsParameters;
+
+std::uint32_t warp_bytes(const Lab& lab) { return lab.info().warp_size * kWordBytes; }
+
+// Each warp adds to as many words in a row as it has lanes, `warp_stride_bytes` from those of the next warp; 0: all
+// lanes to one word.
+AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_t warps, std::uint32_t blocks) {
+  AccessProgram program{.op = AccessOp::kAtomicAdd,
+                        .space = space,
+                        .bytes = kWordBytes,
+                        .warps = warps,
+                        .every_sm = blocks > 1,
+                        .warm_accesses = kAccessUnroll,
+                        .accesses = warps == 1 ? kAccessTrial.timed_accesses : kAtomicsParameters.throughput_accesses};
+  if (warp_stride_bytes == 0) return program;
+  program.bytes = std::uint64_t{warp_stride_bytes} * warps * blocks;
+  program.lane_stride_bytes = kWordBytes;
+  program.warp_stride_bytes = warp_stride_bytes;
+  return program;
+}
+
+// Blocks that load what all SMs share, and what one SM has.
+std::uint32_t blocks_for(const Lab& lab, Space space) { return space == Space::kShared ? 1 : lab.info().sm_count; }
+
+AtomicReading reading_of(const AccessTrial& trial) {
+  return {.cycles = trial.cycles(),
+          .interval = trial.interval(),
+          .least_cycles = trial.copies.front().least_cycles,
+          .most_cycles = trial.copies.front().most_cycles};
+}
+
+}  // namespace
+
+Attribute measure_atomic_latency(Lab& lab, Space space) {
+  // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
+  const std::uint32_t blocks = blocks_for(lab, space);
+  std::vector<AccessProgram> programs = {atomics(space, 0, 1, 1)};
+  if (blocks == 1) {
+    programs.push_back(atomics(space, warp_bytes(lab), 1, 1));
+  } else {
+    for (const std::uint32_t placement : kAtomicsParameters.latency_placements) {
+      programs.push_back(atomics(space, placement * warp_bytes(lab), 1, blocks));
+    }
+  }
+  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  std::vector<AtomicReading> placements;
+  for (const AccessTrial& trial : std::span(trials).subspan(1)) placements.push_back(reading_of(trial));
+  const AtomicLatency latency = atomic_latency_of(placements);
+  Attribute attribute =
+      measured(lab.conditions(), rounded(latency.cycles), "cycles", latency.interval, "dependent_atomics_of_a_warp");
+  if (blocks > 1) {
+    attribute.add_detail("nearest_sm_cycles", rounded(latency.nearest_cycles));
+    attribute.add_detail("farthest_sm_cycles", rounded(latency.farthest_cycles));
+  }
+  attribute.add_detail("one_address_cycles", rounded(trials.front().cycles()));
+  return attribute;
+}
+
+Attribute measure_atomic_throughput(Lab& lab, Space space) {
+  const std::uint32_t blocks = blocks_for(lab, space);
+  const std::uint32_t warps = most_warps(lab);
+  std::vector<AccessProgram> programs;
+  const auto spreads = std::span(kAtomicsParameters.throughput_spreads)
+                           .first(blocks > 1 ? kAtomicsParameters.throughput_spreads.size() : 1);
+  for (const std::uint32_t spread : spreads) {
+    programs.push_back(atomics(space, spread * warp_bytes(lab), warps, blocks));
+  }
+  programs.push_back(atomics(space, 0, warps, blocks));
+  programs.back().accesses = kAtomicsParameters.one_word_accesses;
+  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  const AccessTrial& in_a_row = trials.front();
+  const AccessTrial& one_address = trials.back();
+  // Of what one SM has the copies tell; of L2 the placements, but for that in which warps are neighbours.
+  std::vector<double> rates = in_a_row.rates();
+  if (blocks > 1) {
+    rates.clear();
+    for (std::size_t i = 1; i < spreads.size(); ++i) rates.push_back(trials[i].rate());
+  }
+  const double lanes = static_cast<double>(lab.info().warp_size) * blocks;
+  const AtomicThroughput throughput = atomic_throughput_of(rates, lanes);
+  Attribute attribute =
+      measured(lab.conditions(), rounded(throughput.ops_per_clock),
+               blocks > 1 ? "ops/clk" : "ops/clk/" + lab.unit_name(), throughput.interval, "atomics_of_all_warps");
+  if (blocks > 1) attribute.add_detail("words_in_a_row_ops_per_clock", rounded(in_a_row.rate() * lanes));
+  attribute.add_detail("one_address_ops_per_clock", rounded(one_address.rate() * lanes));
+  attribute.add_detail("latency_under_load_cycles", rounded(in_a_row.cycles()));
+  attribute.add_detail("sms", static_cast<std::int64_t>(blocks));
+  attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(warps));
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,92 @@
+#include "program/transfer_fields.h"
+
+#include <algorithm>
+
+#include "program/misfit.h"
+#include "program/text.h"
+#include "program/validation.h"
+
+namespace gputopo {
+namespace {
+
+// The end that must be a GPU, because its SMs do the work; none for copies.
+bool works_at_a_gpu(const TransferProgram& program) {
+  return std::ranges::all_of(program.transfers, [&](const Transfer& transfer) {
+    switch (program.op) {
+      case TransferOp::kCopy:
+      case TransferOp::kPageableCopy:
+        return true;
+      case TransferOp::kRead:
+      case TransferOp::kLoad:
+      case TransferOp::kAtomic:
+        return transfer.to.kind == PlaceKind::kGpu;
+      case TransferOp::kWrite:
+      case TransferOp::kStore:
+        return transfer.from.kind == PlaceKind::kGpu;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(PlaceKind kind) { return name_of(kind); }
+std::string_view to_string(TransferOp op) { return name_of(op); }
+std::string to_text(const Place& place) { return fmt::format("{}{}", name_of(place.kind), place.index); }
+
+bool is_latency(TransferOp op) {
+  return op == TransferOp::kLoad || op == TransferOp::kAtomic || op == TransferOp::kStore;
+}
+
+void validate(const TransferProgram& program) {
+  require(!program.transfers.empty() && program.transfers.size() <= kMaxTransfers, "transfers", "must be 1 to 1024");
+  require(
+      program.bytes >= kTransferStride && program.bytes <= kMaxTransferBytes && program.bytes % kTransferStride == 0,
+      "bytes", "must be a multiple of 256 up to 1 GiB");
+  require(program.repeats >= 1 && program.repeats <= kMaxTransferRepeats, "repeats", "must be 1 to 4096");
+  const bool alone = is_latency(program.op) || program.op == TransferOp::kPageableCopy;
+  require(!alone || program.transfers.size() == 1, "transfers", "must be one for this operation");
+  require(!is_latency(program.op) || program.bytes >= 2 * kTransferStride, "bytes", "must be at least 512 for chains");
+  for (const Transfer& transfer : program.transfers) {
+    require(transfer.from != transfer.to, "transfers", "must have two ends");
+    require(transfer.from.kind == PlaceKind::kGpu || transfer.to.kind == PlaceKind::kGpu, "transfers",
+            "must have a GPU at one end");
+    require(program.op != TransferOp::kPageableCopy || transfer.from.kind != transfer.to.kind, "transfers",
+            "must have the host at one end for this operation");
+  }
+  require(works_at_a_gpu(program), "transfers", "must have a GPU where this operation works");
+}
+
+std::string misfit(const TransferProgram& program, const TransferResult& result) {
+  if (is_latency(program.op)) {
+    if (result.seconds.empty()) return "has no SM";
+    if (result.seconds.size() > limits::kMaxSms) return "has more SMs than any GPU";
+  } else if (result.seconds.size() != program.transfers.size()) {
+    return "has not one time for each transfer";
+  }
+  if (!result.begins.empty() && result.begins.size() != program.transfers.size()) {
+    return "has not one beginning for each transfer";
+  }
+  constexpr double kShortest = 1e-12;
+  constexpr double kLongest = 1e6;
+  for (const double seconds : result.seconds) {
+    if (seconds >= kShortest && seconds <= kLongest) continue;
+    return fmt::format("has a time of {:g} s, which cannot be", seconds);
+  }
+  for (const double begin : result.begins) {
+    if (!(begin >= 0 && begin <= kLongest)) return fmt::format("begins after {:g} s, which cannot be", begin);
+  }
+  return {};
+}
+
+std::string to_text(const TransferProgram& program) { return text::write_program(program); }
+
+TransferProgram parse_transfer(std::string_view text) {
+  const std::vector<std::string_view> words = text::split(text, ' ');
+  if (words.front() != TransferProgram::kKind) text::throw_unknown_word(words.front());
+  TransferProgram program;
+  text::read_program(std::span(words).subspan(1), program);
+  return program;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,183 @@
+// A report against a baseline, as a gate: what is worse than the baseline by more than the tolerance and than both
+// intervals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "file/visible.h"
+#include "gputopo/catalogue.h"
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/compare/compare.h"
+#include "report/words/hierarchy.h"
+#include "report/words/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::Difference;
+using Json = nlohmann::ordered_json;
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::toupper(c); });
+  return result;
+}
+
+// What a tolerance is given for, other than for one attribute by its name.
+std::string class_of(const Difference& difference) {
+  const AttributeInfo* info = info_of(difference);
+  switch (info == nullptr ? Quantity::kCount : info->quantity) {
+    case Quantity::kLatency:
+      return "LATENCY";
+    case Quantity::kBandwidth:
+    case Quantity::kThroughput:
+      return "BANDWIDTH";
+    case Quantity::kCapacity:
+      return "SIZE";
+    default:
+      return "OTHER";
+  }
+}
+
+double tolerance_for(const Difference& difference, const Tolerances& tolerances) {
+  const auto own = tolerances.find(upper(difference.attribute));
+  return own != tolerances.end() ? own->second : tolerances.at(class_of(difference));
+}
+
+// A lower latency or a higher bandwidth is no fault of a GPU.
+bool is_violation(const Difference& difference, const Tolerances& tolerances) {
+  if (difference.first == nullptr || !difference.first->available()) return false;  // the baseline does not know it
+  if (!difference.relative) return true;
+  return report::change_of(difference) != report::Change::kBetter &&
+         std::abs(*difference.relative) > tolerance_for(difference, tolerances);
+}
+
+// Constants and textures go through caches that others tell of, and what is stored into a cache of an SM goes on to L2.
+bool is_of_quick_check(const ElementInfo& element, AttributeId attribute) {
+  constexpr Space kOfEveryKernel[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared};
+  const bool is_for_every_kernel =
+      element.space && std::ranges::find(kOfEveryKernel, *element.space) != std::end(kOfEveryKernel);
+  switch (attribute) {
+    case AttributeId::kLatency:
+      return true;
+    case AttributeId::kReadBandwidth:
+      return is_for_every_kernel;
+    case AttributeId::kWriteBandwidth:
+      return is_for_every_kernel && (element.kind != ElementKind::kDataCache || element.scope == Scope::kGpu);
+    case AttributeId::kSize:
+      return element.id == ElementId::kL2;
+    default:
+      return false;
+  }
+}
+
+std::string describe(const Difference& difference, const Tolerances& tolerances) {
+  std::string text = fmt::format("{} {}: {}, the baseline {}", difference.group, report::readable(difference.attribute),
+                                 report::side_text(difference.second), report::side_text(difference.first));
+  if (difference.relative) {
+    text += fmt::format(", {} where {}% is tolerated", report::relative_text(difference),
+                        report::significant(100 * tolerance_for(difference, tolerances), 3));
+  }
+  return text;
+}
+
+}  // namespace
+
+Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}, {"SIZE", 0.05}, {"OTHER", 0}}; }
+
+Tolerances parse_tolerances(const std::vector<std::string>& entries) {
+  Tolerances tolerances = default_tolerances();
+  std::vector<std::string> attributes;
+  for (const std::string& name : element_attribute_names()) attributes.push_back(upper(name));
+  for (const std::string& entry : entries) {
+    const auto refuse = [&](const std::string& why) {
+      throw UsageError(
+          fmt::format("--tolerance '{}': {}; write LATENCY, BANDWIDTH, SIZE, OTHER or an attribute's name, "
+                      "'=' and a percentage, as in LATENCY=5%,size=1%",
+                      entry, why));
+    };
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) refuse("there is no '='");
+    const std::string name = upper(entry.substr(0, equals));
+    if (!tolerances.contains(name) && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
+      refuse(fmt::format("'{}' is no attribute", entry.substr(0, equals)));
+    }
+    std::string number = entry.substr(equals + 1);
+    if (number.empty() || number.back() != '%') refuse("the '%' is missing");
+    number.pop_back();
+    char* end = nullptr;
+    const double percent = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || !(percent >= 0) || !std::isfinite(percent)) {
+      refuse(fmt::format("'{}' is no percentage", number));
+    }
+    tolerances[name] = percent / 100;
+  }
+  return tolerances;
+}
+
+CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances) {
+  const report::Comparison comparison = report::compare(baseline, topology, {"the baseline", "the report"});
+  CheckResult result;
+  result.compared = comparison.compared;
+  // A baseline of something else is no baseline.
+  for (const std::string& text : comparison.other_devices) result.violations.push_back({"", "", text});
+  result.notes = comparison.notes;
+  result.environment = comparison.environment;
+  if (result.compared == 0)
+    result.violations.push_back({"", "", "the report and the baseline have no value in common"});
+  for (const Difference& difference : comparison.differences) {
+    if (!is_violation(difference, tolerances)) continue;
+    result.violations.push_back({difference.group, difference.attribute, describe(difference, tolerances)});
+  }
+  return result;
+}
+
+std::vector<std::string> quick_check_cells(const Topology& baseline) {
+  std::vector<std::string> cells;
+  for (const MemoryElement& element : baseline.memory) {
+    const ElementInfo* known = find_element(element.id);
+    if (known == nullptr) continue;  // of a later version
+    for (const auto& [name, attribute] : element.attributes) {
+      const AttributeInfo* info = find_attribute(name);
+      if (info == nullptr || attribute.source != Source::kMeasured || !is_of_quick_check(*known, info->id)) continue;
+      cells.push_back(fmt::format("{}.{}", element.id, name));
+    }
+  }
+  if (cells.empty()) throw FormatError("the baseline has no measured latency, bandwidth or size of L2 to check");
+  return cells;
+}
+
+std::string check_to_text(const CheckResult& result, const Topology& topology) {
+  std::string text;
+  for (const auto* notes : {&result.notes, &result.environment}) {
+    for (const std::string& note : *notes) text += fmt::format("note: {}\n", visible_line(note));
+  }
+  for (const CheckResult::Violation& violation : result.violations)
+    text += fmt::format("violation: {}\n", visible_line(violation.text));
+  text += fmt::format("{}: {}, {} values compared, {} violation{}\n", result.violations.empty() ? "ok" : "FAILED",
+                      visible_line(report::device_title(topology)), result.compared, result.violations.size(),
+                      result.violations.size() == 1 ? "" : "s");
+  return text;
+}
+
+std::string check_to_json(const CheckResult& result, const Topology& topology) {
+  Json json;
+  json["ok"] = result.violations.empty();
+  json["name"] = topology.name;
+  json["pci_address"] = topology.pci_address;
+  json["simulated"] = topology.simulated;
+  json["compared"] = result.compared;
+  json["notes"] = result.notes;
+  json["environment"] = result.environment;
+  Json& list = json["violations"] = Json::array();
+  for (const CheckResult::Violation& violation : result.violations) {
+    list.push_back({{"element", violation.element}, {"attribute", violation.attribute}, {"text", violation.text}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gputopo

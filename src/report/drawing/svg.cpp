@@ -1,0 +1,209 @@
+// The chip as a drawing: the SMs, one of them enlarged with what it shares with others around it, L2, and memory below;
+// every box as high as the logarithm of its capacity.
+#include "report/drawing/svg.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "gputopo/report.h"
+#include "report/drawing/chip.h"
+#include "report/drawing/draw.h"
+#include "report/drawing/memory_box.h"
+#include "report/drawing/sm_map.h"
+#include "report/drawing/svg_style.h"
+#include "report/words/hierarchy.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::Chip;
+using report::kGap;
+using report::kLineHeight;
+using report::Markup;
+using report::markup;
+using report::PhysicalMemory;
+using report::px;
+using report::UnitGrid;
+
+constexpr double kWidth = 1040;
+constexpr double kMargin = 16;
+constexpr double kUnitLeft = 716;  // the enlarged SM stands to the right of the chip
+constexpr double kUnitWidth = kWidth - kMargin - kUnitLeft;
+constexpr double kHeaderHeight = 64;
+
+// ---- One SM, within what it shares with others ----
+
+struct UnitFrame {
+  std::string title;
+  std::size_t sharers = 1;
+  std::vector<PhysicalMemory> memories;
+};
+
+constexpr double kFrameTitle = 28;
+constexpr double kFramePadding = 8;
+
+// "One SM"; "TPC of 2 SMs", by the level of the map whose groups are as large; "Shared by 1 to 2 CUs".
+std::string frame_title(const Chip& chip, const PhysicalMemory& memory) {
+  const std::optional<std::size_t> level = level_of(chip, memory);
+  const bool has_name = level && chip.drawn[*level].name != "group" && !chip.drawn[*level].name.ends_with(" part");
+  if (has_name) {
+    const auto [least, most] = std::ranges::minmax(chip.drawn[*level].groups, {}, &report::Units::size);
+    const std::string range = least.size() == most.size() ? "" : fmt::format("{} to ", least.size());
+    return fmt::format("{} of {}{}", chip.drawn[*level].name, range, report::counted(most.size(), chip.unit_name));
+  }
+  return memory.sharers <= 1 ? "One " + chip.unit_name : "Shared by " + memory.shared_by;
+}
+
+// The innermost first.
+std::vector<UnitFrame> frames_of(const Chip& chip) {
+  std::vector<UnitFrame> frames;
+  const auto add = [&](const PhysicalMemory& memory, std::size_t sharers) {
+    auto frame = std::ranges::find(frames, sharers, &UnitFrame::sharers);
+    if (frame == frames.end()) {
+      frames.push_back({frame_title(chip, memory), sharers, {}});
+      frame = std::prev(frames.end());
+    }
+    frame->memories.push_back(memory);
+  };
+  for (const PhysicalMemory& memory : chip.in_unit) add(memory, memory.sharers);
+  for (const PhysicalMemory& memory : chip.on_chip) {
+    if (!memory.is_of_die) continue;
+    PhysicalMemory one = memory;
+    one.instances = 1;
+    add(one, chip.drawn.front().groups.front().size());
+  }
+  std::ranges::stable_sort(frames, {}, &UnitFrame::sharers);
+  return frames;
+}
+
+double frames_height(const std::vector<UnitFrame>& frames, std::size_t depth, double width) {
+  const double inner = width - 2 * kFramePadding;
+  const double within = depth > 0 ? frames_height(frames, depth - 1, inner) + kGap : 0;
+  return kFrameTitle + within + report::total_height(frames[depth].memories, inner) + kFramePadding - kGap;
+}
+
+Markup frames_text(const std::vector<UnitFrame>& frames, std::size_t depth, double x, double y, double width) {
+  const double inner = width - 2 * kFramePadding;
+  Markup text = report::svg_box(x, y, width, frames_height(frames, depth, width),
+                                (frames.size() - depth) % 2 == 1 ? "frame" : "inner");
+  text += report::svg_text(x + kFramePadding, y + 19, "title", frames[depth].title);
+  y += kFrameTitle;
+  if (depth > 0) {
+    text += frames_text(frames, depth - 1, x + kFramePadding, y, inner);
+    y += frames_height(frames, depth - 1, inner) + kGap;
+  }
+  for (const PhysicalMemory& memory : frames[depth].memories) {
+    text += report::memory_box(memory, x + kFramePadding, y, inner, {memory.is_of_die ? "far" : "near"});
+    y += report::memory_height(memory, inner) + kGap;
+  }
+  return text;
+}
+
+// How to read the heights.
+Markup ruler(double x, double y) {
+  return report::svg_text(x, y, "small faint",
+                          fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no "
+                                      "less than the text needs. Dashed: capacity unknown.",
+                                      px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
+}
+
+// What must not be overlooked by who sees the drawing alone, a line each.
+std::vector<std::string> warning_lines(const Topology& topology) {
+  constexpr int kCharacters = 130;  // of a line as wide as the drawing
+  std::vector<std::string> lines;
+  for (const std::string& warning : report::report_warnings(topology)) {
+    const std::string wrapped = report::wrap("Warning: ", warning, kCharacters);
+    for (std::size_t begin = 0, end = 0; begin < wrapped.size(); begin = end + 1) {
+      end = wrapped.find('\n', begin);
+      lines.push_back(wrapped.substr(begin, end - begin));
+    }
+  }
+  return lines;
+}
+
+// Of a drawing that stands alone: what is drawn, and what to know of it.
+Markup header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
+  Markup text = markup("<title>{}</title>\n<style>{}</style>\n", report::device_title(topology), report::svg_style());
+  text += markup("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
+  text += report::svg_text(kMargin, 34, "name", report::fitted(topology.name, topology.simulated ? 600 : 900, 22));
+  text += report::svg_text(kMargin, 58, "small faint",
+                           report::fitted(fmt::format("{}", fmt::join(report::device_facts(topology), ", ")),
+                                          topology.complete ? 920 : 780, 12));
+  const auto badge = [](double y, int font_px, const char* word) {
+    return markup("<text x=\"{}\" y=\"{}\" class=\"alert\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n",
+                  px(kWidth - kMargin), px(y), font_px, word);
+  };
+  if (topology.simulated) text += badge(38, 32, "SIMULATED");
+  if (!topology.complete) text += badge(60, 18, "INCOMPLETE");
+  double y = kHeaderHeight + 16;
+  for (const std::string& line : warnings) {
+    text += report::svg_text(kMargin, y, "small warning", report::fitted(line, kWidth - 2 * kMargin, 12));
+    y += kLineHeight;
+  }
+  return text;
+}
+
+}  // namespace
+
+Markup report::chip_svg(const Topology& topology, bool standalone) {
+  const Chip chip = chip_of(topology);
+  const std::vector<UnitFrame> frames = frames_of(chip);
+  const double chip_width = (frames.empty() ? kWidth - kMargin : kUnitLeft - 2.5 * kGap) - kMargin;
+  const std::vector<std::string> warnings = standalone ? warning_lines(topology) : std::vector<std::string>{};
+  const double top = kMargin + (standalone ? kHeaderHeight + kLineHeight * static_cast<double>(warnings.size()) : 0);
+  const double inner = chip_width - 2 * kGap;
+
+  // Caches within the frame of the chip, and memory beside it.
+  std::vector<PhysicalMemory> caches;
+  std::vector<PhysicalMemory> beside;
+  for (const PhysicalMemory& memory : chip.on_chip) {
+    if (!memory.is_of_die) (memory.is_device_memory ? beside : caches).push_back(memory);
+  }
+  const UnitGrid grid = unit_grid(chip, !standalone, kMargin + kGap, top + kGap, inner);
+  const double chip_height = kGap + grid.height + total_height(caches, inner);
+  const double frame_height = frames.empty() ? 0 : frames_height(frames, frames.size() - 1, kUnitWidth);
+  const double left_height = chip_height + kGap + total_height(beside, chip_width) - kGap;
+  const double bottom = top + std::max(left_height, frame_height);
+  const double height = bottom + 34;
+
+  const std::string label = "The chip: " + device_title(topology);
+  Markup text = standalone ? markup(
+                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+                                 "height=\"{1}\" class=\"gt\" role=\"group\" aria-label=\"{2}\">\n",
+                                 px(kWidth), px(height), label)
+                           : markup(
+                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" "
+                                 "role=\"group\" aria-label=\"{}\">\n",
+                                 px(kWidth), px(height), label);
+  if (standalone) text += header(topology, warnings, height);
+  text += svg_box(kMargin, top, chip_width, chip_height, "frame");
+  text += grid.text;
+  double y = top + kGap + grid.height;
+  for (const PhysicalMemory& memory : caches) {
+    const bool is_coloured = memory.is_parted && chip.parts.groups.size() == static_cast<std::size_t>(memory.instances);
+    text += memory_box(memory, kMargin + kGap, y, inner,
+                       is_coloured ? std::vector<std::string>{"far", "other", "far"} : std::vector<std::string>{"far"});
+    y += memory_height(memory, inner) + kGap;
+  }
+  y = top + chip_height + kGap;
+  for (const PhysicalMemory& memory : beside) {
+    text += memory_box(memory, kMargin, y, chip_width, {"memory"});
+    y += memory_height(memory, chip_width) + kGap;
+  }
+  if (!frames.empty()) {
+    text += markup("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right), px(grid.first_cell_top),
+                   px(kUnitLeft), px(top));
+    text += frames_text(frames, frames.size() - 1, kUnitLeft, top, kUnitWidth);
+  }
+  const bool is_empty = chip.in_unit.empty() && chip.on_chip.empty();
+  text += is_empty ? svg_text(kMargin, bottom + 20, "small", "No memory was measured.") : ruler(kMargin, bottom + 20);
+  return text + "</svg>\n";
+}
+
+std::string to_svg(const Topology& topology) { return (report::kXmlOpening + report::chip_svg(topology, true)).text(); }
+
+}  // namespace gputopo

@@ -1,0 +1,190 @@
+// The JSON document of docs/schema.json, written and read.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "file/json_text.h"
+#include "file/limits.h"
+#include "file/shown.h"
+#include "gputopo/catalogue.h"
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/json/attribute.h"
+#include "report/json/node.h"
+#include "report/json/timing.h"
+#include "report/json/upgrade.h"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::add_attributes;
+using report::Node;
+using report::read_attribute;
+
+// ---- writing ----
+
+Json device_json(const Topology& topology) {
+  Json json;
+  json["backend"] = topology.backend;
+  json["simulated"] = topology.simulated;
+  if (topology.simulated) json["label"] = "SIMULATED";
+  json["vendor"] = topology.vendor;
+  json["name"] = topology.name;
+  json["architecture"] = topology.architecture;
+  if (!topology.pci_address.empty()) json["pci_address"] = topology.pci_address;
+  add_attributes(json, topology.device);
+  return json;
+}
+
+bool is_unit(std::string_view id) {
+  const ElementInfo* info = find_element(id);
+  return info != nullptr && info->is_unit();
+}
+
+// Elements of what computes stand under "compute", the others under "memory".
+void add_elements(Json& json, const std::vector<MemoryElement>& elements, bool of_units) {
+  for (const MemoryElement& element : elements) {
+    if (is_unit(element.id) != of_units) continue;
+    Json& entry = json[element.id];
+    entry["title"] = element.title;
+    add_attributes(entry, element.attributes);
+  }
+}
+
+void add_instructions(Json& compute, const std::vector<Instruction>& instructions) {
+  if (instructions.empty()) return;
+  Json& json = compute[std::string(kInstructions)] = Json::object();
+  for (const Instruction& instruction : instructions) {
+    Json& entry = json[instruction.id];
+    entry["title"] = instruction.title;
+    add_attributes(entry, instruction.attributes);
+  }
+}
+
+// ---- reading ----
+
+// Every member that is an object is an attribute; the others are plain fields that the caller reads.
+AttributeMap read_attributes(const Node& node, std::int64_t version) {
+  AttributeMap attributes;
+  for (const auto& [id, member] : node.members()) {
+    if (member.is_object() && id != kInstructions && !is_unit(id))
+      attributes.emplace_back(id, read_attribute(member, id, version));
+  }
+  return attributes;
+}
+
+std::vector<Instruction> read_instructions(const Node& compute, std::int64_t version) {
+  std::vector<Instruction> instructions;
+  if (!compute.has(std::string(kInstructions))) return instructions;
+  for (const auto& [id, instruction] : compute.at(std::string(kInstructions)).members()) {
+    instructions.push_back({id, instruction.at("title").text(), read_attributes(instruction, version)});
+  }
+  return instructions;
+}
+
+// The schema version of the definitions of its values.
+int made_with(const Node& root, std::int64_t version) {
+  if (version < kSchemaVersion || !root.has("upgraded_from")) return static_cast<int>(version);
+  const std::int64_t before = root.at("upgraded_from").integer();
+  if (before < kOldestSchemaVersion || before >= version) root.at("upgraded_from").fail("an older schema version");
+  return static_cast<int>(before);
+}
+
+void check_is_ours(const Json& json) {
+  const bool ours = json.is_object() && json.contains("schema_version") && json["schema_version"].is_number_integer() &&
+                    json.contains("generator") && json["generator"].is_string() &&
+                    json["generator"].get<std::string>().rfind("gputopo", 0) == 0;
+  if (!ours) throw FormatError("not a gputopo report: give a file that 'gputopo --json FILE' wrote");
+  const auto version = json["schema_version"].get<std::int64_t>();
+  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
+    throw FormatError(
+        fmt::format("the report has schema version {}, but this gputopo reads versions {} to {}: use the gputopo that "
+                    "wrote it ({}), or measure again",
+                    version, kOldestSchemaVersion, kSchemaVersion, shown(json["generator"].get<std::string>())));
+  }
+}
+
+Json parse_document(std::string_view text) {
+  try {
+    return parse_json<Json>(text);
+  } catch (const FormatError& error) {
+    throw FormatError(
+        fmt::format("not a gputopo report: {}, or it was cut short there; give a file that 'gputopo --json FILE' wrote",
+                    error.what()));
+  }
+}
+
+// As in every file that tells what a device is.
+void check_sm_count(const Topology& topology) {
+  const Attribute* count = find(topology.compute, AttributeId::kSmCount);
+  if (count == nullptr || !count->available()) return;
+  const std::optional<double> sms = count->number();
+  if (!sms || *sms < 1 || *sms > limits::kMaxSms) {
+    throw FormatError(
+        fmt::format("the report's 'compute.sm_count.value' is not a number between 1 and {}", limits::kMaxSms));
+  }
+}
+
+}  // namespace
+
+nlohmann::ordered_json report::report_document(const Topology& topology) {
+  Json json;
+  json["schema_version"] = kSchemaVersion;
+  // Of an older report that was read: written again its values are still those of the definitions it was made with.
+  if (topology.schema_version != kSchemaVersion) json["upgraded_from"] = topology.schema_version;
+  json["generator"] = topology.generator;
+  json["timestamp"] = topology.timestamp;
+  json["complete"] = topology.complete;
+  json["device"] = device_json(topology);
+  json["compute"] = Json::object();
+  add_attributes(json["compute"], topology.compute);
+  add_instructions(json["compute"], topology.instructions);
+  add_elements(json["compute"], topology.memory, true);
+  json["memory"] = Json::object();
+  add_elements(json["memory"], topology.memory, false);
+  json["timing"] = report::timing_json(topology);
+  json["warnings"] = topology.warnings;
+  return json;
+}
+
+std::string to_json(const Topology& topology) { return report::pretty_text(report::report_document(topology)); }
+
+Topology read_json(std::string_view text) {
+  const Json json = parse_document(text);
+  check_is_ours(json);
+
+  const Node root(json);
+  Topology topology;
+  const std::int64_t version = root.at("schema_version").integer();
+  topology.schema_version = made_with(root, version);
+  topology.generator = root.at("generator").text();
+  topology.timestamp = root.at("timestamp").text();
+  topology.complete = root.at("complete").boolean();
+
+  const Node device = root.at("device");
+  topology.backend = device.at("backend").text();
+  topology.simulated = device.at("simulated").boolean();
+  topology.vendor = device.at("vendor").text();
+  topology.name = device.at("name").text();
+  topology.architecture = device.at("architecture").text();
+  if (device.has("pci_address")) topology.pci_address = device.at("pci_address").text();
+  topology.device = read_attributes(device, version);
+  topology.compute = read_attributes(root.at("compute"), version);
+  topology.instructions = read_instructions(root.at("compute"), version);
+  check_sm_count(topology);
+  const auto read_element = [&](const std::string& id, const Node& element) {
+    topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
+  };
+  for (const auto& [id, element] : root.at("memory").members()) read_element(id, element);
+  for (const auto& [id, element] : root.at("compute").members()) {
+    if (is_unit(id)) read_element(id, element);
+  }
+
+  report::read_timing(root.at("timing"), topology);
+  topology.warnings = root.at("warnings").texts();
+  if (version < kSchemaVersion) report::upgrade(topology);
+  return topology;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,250 @@
+// Latency and bandwidth over footprint as plots of characters: letters where there is ASCII alone, else braille dots,
+// eight a character.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "file/visible.h"
+#include "gputopo/report.h"
+#include "report/drawing/curve.h"
+#include "report/words/hierarchy.h"
+#include "report/words/text_table.h"
+#include "report/words/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::Chart;
+using report::ChartMark;
+using report::Curve;
+using Points = std::vector<std::pair<double, double>>;
+
+constexpr std::size_t kAxisMargin = 7;  // labels of the axis up, and the axis
+constexpr int kRows = 16;
+constexpr int kLeastRows = 6;
+
+// What stands in a character: a letter, or the dots of a braille pattern.
+struct Glyph {
+  char letter = ' ';
+  unsigned dots = 0;
+};
+
+struct LogRange {
+  double least = INFINITY;
+  double greatest = -INFINITY;
+  void add(double value) {
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  // Where on a logarithmic axis of so many places a value stands.
+  [[nodiscard]] int place(double value, int places) const {
+    if (!(greatest > least)) return 0;
+    const double part = std::log(value / least) / std::log(greatest / least);
+    return std::clamp(static_cast<int>(std::lround(part * (places - 1))), 0, places - 1);
+  }
+  [[nodiscard]] double value_at(int place, int places) const {
+    return places < 2 ? least : least * std::pow(greatest / least, static_cast<double>(place) / (places - 1));
+  }
+};
+
+Points points_of(const Curve& curve, std::size_t line) {
+  const SampleTable& table = curve.holder.samples.front();
+  Points points;
+  for (std::size_t r = 0; r < table.row_count(); ++r) {
+    if (table.data[1][r] == static_cast<double>(line)) points.emplace_back(table.data[0][r], table.data[2][r]);
+  }
+  return points;  // by footprint: so they were made
+}
+
+// The value at a footprint between two that were measured, on a line between them in a plot of logarithms.
+double height_at(const Points& points, double footprint) {
+  const auto after = std::ranges::lower_bound(points, footprint, {}, &Points::value_type::first);
+  if (after == points.begin()) return points.front().second;
+  if (after == points.end()) return points.back().second;
+  const auto before = std::prev(after);
+  const double part = std::log(footprint / before->first) / std::log(after->first / before->first);
+  return before->second * std::pow(after->second / before->second, part);
+}
+
+class CharacterPlot {
+ public:
+  CharacterPlot(int columns, int rows, bool braille)
+      : columns_(columns), rows_(rows), across_(braille ? 2 : 1), down_(braille ? 4 : 1) {
+    glyphs_.assign(static_cast<std::size_t>(rows), std::vector<Glyph>(static_cast<std::size_t>(columns)));
+  }
+
+  void draw(const Points& points, char letter, const LogRange& x, const LogRange& y) {
+    int before = -1;
+    int last_column = 0;
+    for (int at = 0; at < columns_ * across_; ++at) {
+      const double footprint = x.value_at(at, columns_ * across_);
+      constexpr double kRounding = 1e-9;
+      if (footprint < points.front().first * (1 - kRounding) || footprint > points.back().first * (1 + kRounding)) {
+        continue;
+      }
+      const int height = y.place(height_at(points, footprint), rows_ * down_);
+      // A steep step has no gaps.
+      const int from = before < 0 || down_ == 1 ? height : before + (height > before ? 1 : height < before ? -1 : 0);
+      for (int up = std::min(from, height); up <= std::max(from, height); ++up) set(at, up, letter);
+      before = height;
+      last_column = at / across_;
+    }
+    // The letter of a line of dots stands at its end.
+    if (before >= 0 && down_ > 1) glyph(last_column, before / down_).letter = letter;
+  }
+
+  // A line where there is nothing else.
+  void mark(int column) {
+    for (int row = 0; row < rows_; ++row) {
+      Glyph& one = glyph(column, row);
+      if (one.letter == ' ' && one.dots == 0) one.letter = ':';
+    }
+  }
+
+  [[nodiscard]] std::string row(int row) const {
+    std::string text;
+    for (const Glyph& one : glyphs_[static_cast<std::size_t>(row)]) {
+      text += one.letter != ' ' || one.dots == 0 ? std::string(1, one.letter) : braille(one.dots);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+ private:
+  Glyph& glyph(int column, int row) { return glyphs_[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)]; }
+
+  void set(int across, int up, char letter) {
+    Glyph& one = glyph(across / across_, up / down_);
+    if (down_ == 1) {
+      if (one.letter == ' ') one.letter = letter;
+      return;
+    }
+    // Unicode numbers the dots of a pattern down its left column, then down its right, the lowest pair last.
+    constexpr unsigned kDots[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
+    one.dots |= kDots[across % 2][up % 4];
+  }
+
+  static std::string braille(unsigned dots) {
+    const unsigned code = 0x2800 + dots;
+    return {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+            static_cast<char>(0x80 | (code & 0x3F))};
+  }
+
+  int columns_;
+  int rows_;
+  int across_;  // dots of a character
+  int down_;
+  std::vector<std::vector<Glyph>> glyphs_;  // by row from below, then column
+};
+
+// A label at each column where it has room, every so many columns.
+std::string ticks(const LogRange& x, int columns) {
+  constexpr int kEvery = 10;
+  std::string text;
+  for (int column = 0; column < columns; column += kEvery) {
+    const std::string label = report::human_value(std::exp2(std::round(std::log2(x.value_at(column, columns)))), "B");
+    if (static_cast<int>(label.size()) + column > columns) break;
+    text.resize(static_cast<std::size_t>(column), ' ');
+    text += label;
+  }
+  return text;
+}
+
+std::string list_of(const std::vector<ChartMark>& marks, bool across) {
+  std::vector<std::string> texts;
+  for (const ChartMark& mark : marks) {
+    if (mark.across != across) continue;
+    const std::string label = visible_line(mark.label);  // titles come from a file
+    std::string text = across ? label : fmt::format("{} {}", texts.size() + 1, label);
+    if (mark.low && mark.high) {
+      text += fmt::format(" (misses from {}, nothing hits at {})", report::human_value(*mark.low, "B"),
+                          report::human_value(*mark.high, "B"));
+    }
+    texts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+// Rates in GB/s: labels of the axis have five characters.
+struct Labels {
+  const char* of;
+  double unit;
+};
+
+Labels labels_of(const Chart& chart) {
+  constexpr double kGiga = 1e9;
+  return chart.y.unit == "B/s" ? Labels{"GB/s of ", kGiga} : Labels{"cycles of ", 1};
+}
+
+std::string plot_text(const Curve& curve, const TerminalStyle& style) {
+  const Chart& chart = curve.chart;
+  const Labels labels = labels_of(chart);
+  const SampleTable& table = curve.holder.samples.front();
+  LogRange x;
+  LogRange y;
+  for (const double footprint : table.data[0]) x.add(footprint);
+  for (const double value : table.data[2]) y.add(value);
+  const int columns = std::max(style.width - static_cast<int>(kAxisMargin) - 1, 10);
+  constexpr int kAround = 10;  // lines of title, axis and legends
+  const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
+  CharacterPlot plot(columns, rows, style.unicode);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const char letter = static_cast<char>('a' + i % 26);
+    plot.draw(points_of(curve, i), letter, x, y);
+    names.push_back(fmt::format("{} {}", letter, chart.series[i].label));
+  }
+  std::string numbers(static_cast<std::size_t>(columns), ' ');  // of the marks, above the plot
+  char number = '1';
+  for (const ChartMark& mark : chart.marks) {
+    if (mark.across || number > '9') continue;
+    const int column = x.place(mark.value, columns);
+    plot.mark(column);
+    numbers[static_cast<std::size_t>(column)] = number++;
+  }
+  numbers.erase(numbers.find_last_not_of(' ') + 1);
+  std::string text = fmt::format("{:7}{}\n", "", numbers);
+  constexpr int kLabelEvery = 3;
+  for (int row = rows - 1; row >= 0; --row) {
+    const bool has_label = (rows - 1 - row) % kLabelEvery == 0 || row == 0;
+    const std::string label = has_label ? report::significant(y.value_at(row, rows) / labels.unit, 3) : "";
+    text += fmt::format("{:>5} |{}\n", label, plot.row(row));
+  }
+  text += fmt::format("{:>5} +{}\n{:7}{}\n\n", "", std::string(static_cast<std::size_t>(columns), '-'), "",
+                      ticks(x, columns));
+  text += report::wrap(labels.of, fmt::format("{}", fmt::join(names, "; ")), style.width);
+  if (const std::string capacities = list_of(chart.marks, false); !capacities.empty()) {
+    text += report::wrap("capacities: ", capacities, style.width);
+  }
+  if (const std::string levels = list_of(chart.marks, true); !levels.empty()) {
+    text += report::wrap("latencies: ", levels, style.width);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_plot(const Topology& topology, const TerminalStyle& style) {
+  std::string text = report::paint(visible_line(report::curve_title(topology)), report::Tone::kStrong, style.colour);
+  text += "\n\n";
+  if (const std::optional<Curve> curve = report::latency_curve(topology)) {
+    text += plot_text(*curve, style);
+  } else {
+    text += "No sweep over footprints was measured.\n";
+  }
+  // A screen has room for one plot; what is no screen, and --long, for both.
+  const std::optional<Curve> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
+  if (bandwidth) {
+    const std::string title = visible_line(report::curve_title(topology, "bandwidth"));
+    text += "\n" + report::paint(title, report::Tone::kStrong, style.colour) + "\n\n" + plot_text(*bandwidth, style);
+  }
+  for (const std::string& warning : report::report_warnings(topology)) {
+    text += report::paint(report::wrap("Warning: ", visible_line(warning), style.width), report::Tone::kAlert,
+                          style.colour);
+  }
+  return text;
+}
+
+}  // namespace gputopo

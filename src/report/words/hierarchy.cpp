@@ -1,0 +1,430 @@
+#include "report/words/hierarchy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "model/sm_clock.h"
+#include "report/words/one_cache.h"
+#include "report/words/unit_map.h"
+#include "report/words/units.h"
+
+namespace gputopo::report {
+
+bool interval_is_wide(const Attribute& attribute) {
+  constexpr double kWideInterval = 0.05;  // the continuous values of a good run repeat within 2%
+  const std::optional<double> value = attribute.number();
+  if (!value || *value == 0 || !attribute.low || !attribute.high) return false;
+  return (*attribute.high - *attribute.low) > kWideInterval * std::abs(*value);
+}
+
+namespace {
+
+struct Mark {
+  char sign;
+  bool (*applies)(const Attribute&);
+  std::string_view meaning;
+};
+
+constexpr Mark kMarks[] = {
+    {'~', interval_is_wide, "95% interval wider than 5%"},
+    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; }, "vendor's interface"},
+    {'i', [](const Attribute& attribute) { return attribute.source == Source::kInferred; }, "inferred"},
+    {'!', [](const Attribute& attribute) { return !attribute.flags.empty(); }, "flagged, see below"},
+};
+
+// ---- Cells ----
+
+std::string in_own_unit(const CellContext& cell) { return value_text(cell.attribute); }
+
+std::string without_unit(const CellContext& cell) {
+  return cell.attribute.number() ? significant(*cell.attribute.number(), 4) : value_text(cell.attribute);
+}
+
+// Of near and far parts: "281.2, far 452.7"; where that is too wide, "281/453".
+std::string as_latency(const CellContext& cell) {
+  const std::optional<double> far = far_latency(cell.attribute);
+  return without_unit(cell) + (far ? ", far " + significant(*far, 4) : "");
+}
+
+std::string as_brief_latency(const CellContext& cell) {
+  const std::optional<double> far = far_latency(cell.attribute);
+  return far ? fmt::format("{}/{}", significant(*cell.attribute.number(), 3), significant(*far, 3))
+             : without_unit(cell);
+}
+
+// At the clock that it was measured at, which is not the clock of the data sheet.
+std::string in_nanoseconds(const CellContext& cell, std::optional<double> cycles) {
+  const std::optional<double> mhz = sm_clock_mhz(cell.attribute);
+  return mhz && cycles ? significant(*cycles * 1000 / *mhz, 3) : "";
+}
+
+std::string as_brief_nanoseconds(const CellContext& cell) { return in_nanoseconds(cell, cell.attribute.number()); }
+
+std::string as_nanoseconds(const CellContext& cell) {
+  const std::string far = in_nanoseconds(cell, far_latency(cell.attribute));
+  return as_brief_nanoseconds(cell) + (far.empty() ? "" : ", far " + far);
+}
+
+// What the clock and the bus, or the banks, allow. Reports of before that was a detail tell it of device memory only.
+std::optional<double> peak_of(const CellContext& cell) {
+  if (const Value* detail = cell.attribute.find_detail("theoretical_bytes_per_second")) {
+    Attribute holder;
+    holder.value = *detail;
+    return holder.number();
+  }
+  const ElementInfo* element = find_element(cell.element.id);
+  const bool is_memory = element != nullptr && element->kind == ElementKind::kMemory;
+  if (!is_memory || cell.attribute.unit != info_of(AttributeId::kReadBandwidth).unit) return std::nullopt;
+  const Attribute* bandwidth = find(cell.topology.device, AttributeId::kMemoryBandwidthTheoretical);
+  return bandwidth == nullptr ? std::nullopt : bandwidth->number();
+}
+
+std::string as_part_of_peak(const CellContext& cell) {
+  const std::optional<double> peak = peak_of(cell);
+  if (!peak || *peak <= 0 || !cell.attribute.number()) return "";
+  return fmt::format("{:.0f}%", 100 * *cell.attribute.number() / *peak);
+}
+
+// Of each clock and SM, as programmers count: what was measured, or what follows from the clock it was measured at.
+std::string as_bytes_per_clock(const CellContext& cell) {
+  const std::optional<double> bytes = bytes_per_clock_and_unit(cell.topology, cell.attribute);
+  return bytes ? significant(*bytes, 4) : "";
+}
+
+// The line and what is fetched of it, in one cell: "128/32".
+std::string as_line_and_fetch(const CellContext& cell) {
+  const Attribute* fetch = find(cell.element.attributes, AttributeId::kFetchGranularity);
+  const std::string fetched = fetch != nullptr && fetch->number() ? significant(*fetch->number(), 6) : "-";
+  const std::string line = cell.attribute.number() ? significant(*cell.attribute.number(), 6) : "-";
+  return line + "/" + fetched;
+}
+
+// "1/SM" for "1 per SM".
+std::string as_ratio(const CellContext& cell) {
+  const std::string text = value_text(cell.attribute);
+  constexpr std::string_view kPer = " per ";
+  const std::size_t at = text.find(kPer);
+  return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
+}
+
+// Where a cache of the whole GPU has no amount, its parts: "2 parts".
+std::string as_parts(const CellContext& cell) {
+  const Attribute* partitions = find(cell.element.attributes, AttributeId::kPartitions);
+  const std::optional<double> count = partitions == nullptr ? std::nullopt : partitions->number();
+  return count && *count > 1 ? significant(*count, 6) + " parts" : "";
+}
+
+// Names of what is the same cache; those of a cache without an answer of its own are those that name it.
+std::string as_shared_with(const CellContext& cell) {
+  const std::vector<std::string> partners = partners_of(cell.topology, cell.element);
+  if (!partners.empty()) return fmt::format("{}", fmt::join(partners, ", "));
+  return cell.attribute.available() ? value_text(cell.attribute) : "";
+}
+
+// The elements that are one cache get one letter, in the order of the report.
+std::string as_group_letter(const CellContext& cell) {
+  const auto has_row = [&](const std::string& id) { return cell.topology.find_memory(id) != nullptr; };
+  const std::vector<std::string> own = partners_of(cell.topology, cell.element);
+  if (own.empty()) return cell.attribute.available() ? "-" : "";
+  // Letters tell which rows belong together: what has no row is named. Of many rows there are no letters, and nobody
+  // follows them through so many.
+  constexpr std::size_t kMostRows = 64;
+  if (std::ranges::none_of(own, has_row) || cell.topology.memory.size() > kMostRows) return as_shared_with(cell);
+  char next = 'A';
+  std::map<std::string, char> letters;
+  for (const MemoryElement& element : cell.topology.memory) {
+    const std::vector<std::string> partners = partners_of(cell.topology, element);
+    const auto known = std::ranges::find_if(partners, [&](const std::string& id) { return letters.contains(id); });
+    if (std::ranges::none_of(partners, has_row)) continue;
+    if (known == partners.end() && next > 'Z') return as_shared_with(cell);
+    const char letter = known == partners.end() ? next++ : letters.at(*known);
+    letters.emplace(element.id, letter);
+    if (element.id == cell.element.id) return std::string(1, letter);
+  }
+  return "?";
+}
+
+// ---- Phrases ----
+
+// Details that a reader should not have to open the JSON for.
+struct DetailPhrase {
+  AttributeId attribute;
+  std::string detail;
+  std::string pattern;                    // with {} for the value
+  std::optional<ElementKind> needs = {};  // if the device has none of them, there is nothing to say
+};
+
+const std::vector<DetailPhrase>& detail_phrases() {
+  using enum AttributeId;
+  static const std::vector<DetailPhrase> kPhrases = {
+      {kSize, "at_least_bytes", "holds at least {}"},
+      {kSize, "measured_bytes", "measured size {}"},
+      {kSize, "first_miss_bytes", "first misses at {}"},
+      {kSize, "all_miss_bytes", "nothing hits at {}"},
+      {kSize, "carve_outs_bytes", "with {} carved out"},
+      {kSize, "size_by_carve_out_bytes", "its size goes from {}"},
+      {kReadBandwidth, "counted", "bandwidth counted {}"},
+      {kLatency, "near_cycles", "near {}"},
+      {kLatency, "far_cycles", "far {}"},
+      {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},
+      {kPartitions, "near_bytes", "near part {}"},
+      {kSets, "partitions", "sets of each of {} partitions"},
+      {kSharedBetween, "instances", "{} in all"},
+  };
+  return kPhrases;
+}
+
+// Long lists, a value for every carve-out, are for the other formats: here they are their ends.
+std::string brief_value(const Value& value, std::string_view unit) {
+  constexpr std::size_t kLongest = 3;
+  std::string groups = unit_groups_text(value);
+  if (!groups.empty()) return groups;
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (texts != nullptr && texts->size() > kLongest)
+    return fmt::format("{}, {} and {} more", texts->at(0), texts->at(1), texts->size() - 2);
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (numbers == nullptr || numbers->size() <= kLongest) return human_value(value, unit);
+  return fmt::format("{} to {}", human_value(numbers->front(), unit), human_value(numbers->back(), unit));
+}
+
+bool is_not_present(const MemoryElement& element) {
+  return !has_value(element) && std::ranges::any_of(element.attributes, [](const auto& entry) {
+    return entry.second.reason == Reason::kNotPresent;
+  });
+}
+
+// Whether the report says of an element of this kind that the device has none. The nearest tells of all: what is not
+// there has nothing behind it.
+bool has_none(const Topology& topology, ElementKind kind) {
+  for (const MemoryElement& element : topology.memory) {
+    const ElementInfo* info = find_element(element.id);
+    if (info != nullptr && info->kind == kind && info->depth == 0) return is_not_present(element);
+  }
+  return false;
+}
+
+// "4.8 TB/s (91%) ~"
+std::string brief_phrase(const CellContext& cell) {
+  const std::string part = as_part_of_peak(cell);
+  const std::string sign = marks(cell.attribute);
+  return fmt::format("{}{}{}{}", is_lower_bound(cell.attribute) ? "at least " : "",
+                     brief_value(cell.attribute.value, cell.attribute.unit),
+                     part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " " + sign);
+}
+
+void add_details(const Topology& topology, std::string_view id, const Attribute& attribute,
+                 std::vector<std::string>& phrases) {
+  const bool has_row_of_parts = far_latency(attribute).has_value();  // near and far stand in the row
+  for (const DetailPhrase& phrase : detail_phrases()) {
+    if (id != to_string(phrase.attribute) || (phrase.needs && has_none(topology, *phrase.needs))) continue;
+    if (has_row_of_parts && (phrase.detail == "near_cycles" || phrase.detail == "far_cycles")) continue;
+    if (const Value* value = attribute.find_detail(phrase.detail)) {
+      phrases.push_back(
+          fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, detail_name(phrase.detail).unit)));
+    }
+  }
+}
+
+}  // namespace
+
+std::string device_title(const Topology& topology) {
+  return topology.simulated ? "SIMULATED " + topology.name : topology.name;
+}
+
+std::string when(const Topology& topology) {
+  return topology.timestamp.empty() ? "at an unknown time" : topology.timestamp;
+}
+
+namespace {
+
+// " on an Intel Xeon, Linux 6.1.0": what a recording tells of its host.
+std::string where(const Topology& topology) {
+  std::string text;
+  for (const AttributeId id : {AttributeId::kHostCpu, AttributeId::kOs}) {
+    const Attribute* attribute = find(topology.device, id);
+    if (attribute == nullptr || !attribute->available()) continue;
+    text += (text.empty() ? " on " : ", ") + value_text(*attribute);
+  }
+  return text.empty() ? " on an unknown host" : text;
+}
+
+// Reports of replays by earlier versions have the time and the host of the replay.
+bool tells_its_origin(const Topology& topology) {
+  const Attribute* os = find(topology.device, AttributeId::kOs);
+  return topology.timestamp.empty() || (os != nullptr && os->method == "told_by_the_recording");
+}
+
+}  // namespace
+
+std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
+  struct Fact {
+    AttributeId attribute;
+    std::string pattern;  // with {} for the value in its unit
+  };
+  static const std::vector<Fact> kFacts = {
+      {AttributeId::kComputeCapability, "compute capability {}"},
+      {AttributeId::kSmCount, "{} {unit}s"},
+      {AttributeId::kCoresPerSm, "{} cores per {unit}"},
+      {AttributeId::kSmClockMax, "{} at most"},
+      {AttributeId::kSmClock, "{} while measured"},
+      {AttributeId::kMemoryBandwidthTheoretical, "memory {} in theory"},
+      {AttributeId::kDriverVersion, "driver {}"},
+  };
+  std::vector<std::string> facts;
+  if (!topology.architecture.empty()) facts.push_back(topology.architecture);
+  if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
+  if (topology.backend == "replay") {
+    facts.push_back(tells_its_origin(topology) ? "recorded " + when(topology) + (is_brief ? "" : where(topology))
+                                               : "from a recording");
+  }
+  for (const Fact& fact : kFacts) {
+    const Attribute* attribute = find(topology.compute, fact.attribute);
+    if (attribute == nullptr) attribute = find(topology.device, fact.attribute);
+    if (attribute != nullptr && attribute->available()) {
+      facts.push_back(fmt::format(fmt::runtime(fact.pattern), value_text(*attribute),
+                                  fmt::arg("unit", unit_name(topology.vendor))));
+    }
+  }
+  return facts;
+}
+
+namespace {
+
+bool has_samples(const AttributeMap& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [](const auto& entry) { return !entry.second.samples.empty(); });
+}
+
+bool has_samples(const Topology& topology) {
+  return has_samples(topology.device) || has_samples(topology.compute) ||
+         std::any_of(topology.instructions.begin(), topology.instructions.end(),
+                     [](const Instruction& instruction) { return has_samples(instruction.attributes); }) ||
+         std::any_of(topology.memory.begin(), topology.memory.end(),
+                     [](const MemoryElement& element) { return has_samples(element.attributes); });
+}
+
+}  // namespace
+
+std::vector<std::string> report_warnings(const Topology& topology) {
+  std::vector<std::string> warnings = topology.warnings;
+  if (topology.schema_version != kSchemaVersion) {
+    warnings.push_back(
+        fmt::format("this report has schema version {}, this gputopo writes version {}: {}a value may have another "
+                    "definition",
+                    topology.schema_version, kSchemaVersion, has_samples(topology) ? "" : "it has no samples, and "));
+  }
+  return warnings;
+}
+
+std::string marks(const Attribute& attribute) {
+  std::string text;
+  if (!attribute.available()) return text;
+  for (const Mark& mark : kMarks) {
+    if (mark.applies(attribute)) text += mark.sign;
+  }
+  return text;
+}
+
+std::string marks_legend(std::string_view used) {
+  std::vector<std::string> meanings = {"measured, unless marked"};
+  for (const Mark& mark : kMarks) {
+    if (used.find(mark.sign) != std::string::npos) meanings.push_back(fmt::format("{}: {}", mark.sign, mark.meaning));
+  }
+  return fmt::format("{}", fmt::join(meanings, "; "));
+}
+
+bool is_silent(const Attribute& attribute) {
+  return attribute.reason == Reason::kNotApplicable || attribute.reason == Reason::kNotSelected;
+}
+
+bool has_value(const MemoryElement& element) {
+  return std::any_of(element.attributes.begin(), element.attributes.end(),
+                     [](const auto& entry) { return entry.second.available(); });
+}
+
+bool says_something(const MemoryElement& element) {
+  return std::any_of(element.attributes.begin(), element.attributes.end(),
+                     [](const auto& entry) { return entry.second.available() || !is_silent(entry.second); });
+}
+
+bool holds_data(const MemoryElement& element) {
+  using enum AttributeId;
+  for (const AttributeId id : {kSize, kLineSize, kLatency, kReadBandwidth, kWriteBandwidth}) {
+    const Attribute* attribute = find(element.attributes, id);
+    if (attribute != nullptr && attribute->available()) return true;
+  }
+  return false;
+}
+
+std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
+  std::vector<const MemoryElement*> elements;
+  for (const MemoryElement& element : topology.memory) {
+    if (says_something(element)) elements.push_back(&element);
+  }
+  return elements;
+}
+
+const std::vector<HierarchyColumn>& hierarchy_columns() {
+  using enum AttributeId;
+  // Narrow tables have line and fetch in one column, and drop the second.
+  static const std::vector<HierarchyColumn> kColumns = {
+      {.heading = "size", .attribute = kSize, .format = in_own_unit},
+      {.heading = "line/\nfetch", .attribute = kLineSize, .format = as_line_and_fetch},
+      {.heading = "latency\ncycles", .attribute = kLatency, .format = as_latency, .brief = as_brief_latency},
+      {.heading = "\nns",
+       .attribute = kLatency,
+       .format = as_nanoseconds,
+       .brief = as_brief_nanoseconds,
+       .repeats = true},
+      {.heading = "bandwidth\nof chip", .attribute = kReadBandwidth, .format = in_own_unit},
+      {.heading = "B/clk\n/{unit}",
+       .attribute = kReadBandwidth,
+       .format = as_bytes_per_clock,
+       .rank = 1,
+       .repeats = true},
+      {.heading = "of\npeak", .attribute = kReadBandwidth, .format = as_part_of_peak, .repeats = true},
+      {.heading = "write\nof chip", .attribute = kWriteBandwidth, .format = in_own_unit, .rank = 2},
+      {.heading = "\namount", .attribute = kAmount, .format = in_own_unit, .brief = as_ratio, .instead = as_parts},
+      {.heading = "\nparts", .attribute = kPartitions, .format = in_own_unit, .rank = 3},
+      {.heading = "miss\npenalty", .attribute = kMissPenalty, .format = without_unit, .rank = 3},
+      {.heading = "\nshared with",
+       .attribute = kSharedWith,
+       .align = Align::kLeft,
+       .format = as_shared_with,
+       .brief = as_group_letter,
+       .by_others = true},
+  };
+  return kColumns;
+}
+
+bool has_cell(const HierarchyColumn& column, const CellContext& cell) {
+  return cell.attribute.available() || (column.by_others && !column.format(cell).empty());
+}
+
+std::string heading_in(const Topology& topology, const HierarchyColumn& column) {
+  return fmt::format(fmt::runtime(column.heading), fmt::arg("unit", unit_name(topology.vendor)));
+}
+
+std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
+                                         const std::vector<AttributeId>& shown, bool doubted) {
+  std::vector<std::string> phrases;
+  for (const auto& [id, attribute] : element.attributes) {
+    const AttributeInfo* info = find_attribute(id);
+    const bool is_shown = info != nullptr && std::ranges::find(shown, info->id) != shown.end();
+    // What ~ stands for: one side may be much wider than the other.
+    const std::string interval = interval_is_wide(attribute) ? " " + interval_text(attribute) : "";
+    if (attribute.available() && !is_shown) {
+      phrases.push_back(readable(id) + " " + brief_phrase({topology, element, attribute}) + interval);
+    } else if (!interval.empty() && !doubted) {
+      phrases.push_back(readable(id) + interval);
+    }
+    add_details(topology, id, attribute, phrases);
+  }
+  return phrases;
+}
+
+}  // namespace gputopo::report

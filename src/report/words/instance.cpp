@@ -1,0 +1,175 @@
+// What an instance of a GPU has, of a report of all of the GPU and one of the instance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/words/values.h"
+
+namespace gputopo {
+namespace {
+
+constexpr std::string_view kNearBytes = "near_bytes";
+
+// Of all that the GPU has, the part of the instance; unset where the instance's report does not tell.
+struct Shares {
+  std::optional<double> sms;
+  std::optional<double> compute;  // slices
+  std::optional<double> memory;   // slices
+};
+
+std::optional<double> slices_of(const Topology& instance, AttributeId id) {
+  const std::optional<double> own = report::number_of(instance, id);
+  const std::optional<double> all = report::detail_of(find(instance.device, id), "of_gpu");
+  if (!own || !all || *all < 1) return std::nullopt;
+  return std::min(1.0, *own / *all);
+}
+
+Shares shares_of(const Topology& full, const Topology& instance) {
+  Shares shares{.compute = slices_of(instance, AttributeId::kInstanceComputeSlices),
+                .memory = slices_of(instance, AttributeId::kInstanceMemorySlices)};
+  const std::optional<double> all = report::number_of(full, AttributeId::kSmCount);
+  const std::optional<double> own = report::number_of(instance, AttributeId::kSmCount);
+  if (all && own && *all > 0) shares.sms = *own / *all;
+  return shares;
+}
+
+void require_pair(const Topology& full, const Topology& instance, const Shares& shares) {
+  if (find(instance.device, AttributeId::kInstanceProfile) == nullptr) {
+    throw UsageError(
+        "the report behind --instance is of no instance: it has no instance_profile; measure it with gputopo inside "
+        "the "
+        "MIG instance or the partition");
+  }
+  if (find(full.device, AttributeId::kInstanceProfile) != nullptr) {
+    throw UsageError(
+        "the report to show is of an instance itself: give that of the whole GPU, and the other to --instance");
+  }
+  if (full.vendor != instance.vendor || full.architecture != instance.architecture) {
+    throw UsageError(fmt::format("the reports are of two kinds of GPU: {} and {}", full.name, instance.name));
+  }
+  if (shares.sms.value_or(1) > 1) {
+    throw UsageError(fmt::format("the instance has more SMs than {}: the reports are of two kinds of GPU", full.name));
+  }
+}
+
+// Of a value that belongs to the GPU as a whole, the share that an instance has.
+enum class SharedOut : std::uint8_t {
+  kNot,       // each SM, each line, each way has it
+  kBySms,     // the sum over SMs
+  kByDies,    // the sum over compute dies
+  kByMemory,  // of memory and what lies in front of it
+  kUnknown,   // it names SMs, which have other numbers in an instance
+};
+
+SharedOut shared_out(const ElementInfo& element, const AttributeInfo& attribute, bool has_several) {
+  if (attribute.quantity == Quantity::kUnitGroups) return SharedOut::kUnknown;
+  if (attribute.quantity == Quantity::kRate) return SharedOut::kBySms;
+  const bool is_of_gpu = element.scope == Scope::kGpu;
+  if (attribute.quantity == Quantity::kBandwidth && !is_of_gpu) return SharedOut::kBySms;
+  if (!is_of_gpu) return SharedOut::kNot;
+  if (attribute.id == AttributeId::kAmount) return has_several ? SharedOut::kByDies : SharedOut::kNot;
+  if (attribute.id == AttributeId::kSize && has_several) return SharedOut::kNot;
+  const bool is_sum = attribute.quantity == Quantity::kBandwidth || attribute.id == AttributeId::kSize ||
+                      attribute.id == AttributeId::kSlices || attribute.id == AttributeId::kPartitions ||
+                      attribute.id == AttributeId::kAtomicThroughput;
+  if (!is_sum) return SharedOut::kNot;
+  return has_several && element.kind == ElementKind::kDataCache ? SharedOut::kByDies : SharedOut::kByMemory;
+}
+
+Attribute taken(Attribute attribute) {
+  attribute.samples.clear();  // the evidence stands in the report of the whole GPU
+  attribute.add_condition("measured_on", std::string("whole GPU"));
+  return attribute;
+}
+
+// Counts are rounded up: a part of a slice or a partition is one that the instance has.
+Attribute scaled(const Attribute& full, double share) {
+  const auto* count = std::get_if<std::int64_t>(&full.value);
+  const double value = *full.number() * share;
+  Attribute attribute = inferred_value(
+      count != nullptr ? Value(static_cast<std::int64_t>(std::ceil(value))) : Value(value), full.unit, "share_of_gpu");
+  attribute.conditions = full.conditions;
+  if (full.low) attribute.low = *full.low * share;
+  if (full.high) attribute.high = *full.high * share;
+  attribute.add_detail("of_gpu", full.value);
+  return attribute;
+}
+
+Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shares) {
+  if (!full.available() || kind == SharedOut::kNot) return taken(full);
+  if (kind == SharedOut::kUnknown) {
+    return unavailable(Reason::kNotSupported,
+                       "it names SMs, and those of an instance have other numbers: measure it there");
+  }
+  const std::optional<double> share = kind == SharedOut::kBySms    ? shares.sms
+                                      : kind == SharedOut::kByDies ? shares.compute
+                                                                   : shares.memory;
+  if (!share || !full.number()) {
+    return unavailable(Reason::kNotSupported, "how much of it the instance has is not told: measure it there");
+  }
+  return scaled(full, *share);
+}
+
+// What an SM finds near it: of a cache of several partitions that may be as much in an instance as in the whole GPU.
+void add_near_bytes(const AttributeMap& full, AttributeMap& merged) {
+  const Attribute* partitions = find(merged, AttributeId::kPartitions);
+  const Attribute* size = find(merged, AttributeId::kSize);
+  const std::optional<double> near = report::detail_of(find(full, AttributeId::kPartitions), kNearBytes);
+  if (partitions == nullptr || size == nullptr || !near || !size->number()) return;
+  if (!partitions->available() || report::detail_of(partitions, kNearBytes)) return;
+  get_or_add(merged, AttributeId::kPartitions).add_detail(std::string(kNearBytes), std::min(*near, *size->number()));
+}
+
+// What the instance's report has, and for the rest what follows from the whole GPU's.
+AttributeMap attributes_of(const MemoryElement& full, const MemoryElement* instance, const Shares& shares) {
+  const ElementInfo* element = find_element(full.id);
+  const Attribute* amount = find(full.attributes, AttributeId::kAmount);
+  const bool has_several = amount != nullptr && amount->number().value_or(1) > 1;
+  AttributeMap merged;
+  for (const auto& [name, attribute] : full.attributes) {
+    const Attribute* own = instance == nullptr ? nullptr : find(instance->attributes, name);
+    const AttributeInfo* info = find_attribute(name);
+    if (own != nullptr && own->available()) {
+      merged.emplace_back(name, *own);
+    } else {
+      const SharedOut kind =
+          element == nullptr || info == nullptr ? SharedOut::kNot : shared_out(*element, *info, has_several);
+      merged.emplace_back(name, attribute_of(attribute, kind, shares));
+    }
+  }
+  add_near_bytes(full.attributes, merged);
+  return merged;
+}
+
+}  // namespace
+
+Topology instance_of(const Topology& full, const Topology& instance) {
+  const Shares shares = shares_of(full, instance);
+  require_pair(full, instance, shares);
+  Topology view = instance;
+  view.memory.clear();
+  for (const MemoryElement& element : full.memory) {
+    view.memory.push_back(
+        {element.id, element.title, attributes_of(element, instance.find_memory(element.id), shares)});
+  }
+  for (const Instruction& instruction : full.instructions) {
+    if (instance.find_instruction(instruction.id) != nullptr) continue;
+    Instruction& added = view.instructions.emplace_back(instruction);
+    for (auto& [name, attribute] : added.attributes) attribute = taken(std::move(attribute));
+  }
+  if (const Attribute* pipes = find(full.compute, AttributeId::kPipes);
+      pipes != nullptr && find(view.compute, AttributeId::kPipes) == nullptr) {
+    get_or_add(view.compute, AttributeId::kPipes) = taken(*pipes);
+  }
+  view.complete = full.complete && instance.complete;
+  view.warnings.push_back(fmt::format(
+      "what was not measured in the instance is of a report of the whole GPU, {} of {}: per SM as it is, else the "
+      "instance's share (inferred)",
+      full.name, full.timestamp));
+  return view;
+}
+
+}  // namespace gputopo
