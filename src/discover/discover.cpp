@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 
 #include "discover/consistency.h"
-#include "discover/context.h"
-#include "discover/general.h"
+#include "discover/measure/context.h"
+#include "discover/measure/general.h"
 #include "discover/measure/operations.h"
+#include "discover/measure/scheduler.h"
 #include "discover/measure/step.h"
-#include "discover/scheduler.h"
 #include "discover/selection.h"
 #include "file/host.h"
 #include "probe/bench/lab.h"
@@ -142,6 +141,13 @@ Phase phase_of(const WantedCell& cell) {
   return beside_code || info.kind == ElementKind::kCodeCache ? Phase::kWithCode : Phase::kFirst;
 }
 
+Attribute measure_cell(Context& context, ElementId element, AttributeId attribute) {
+  const ElementInfo& info = info_of(element);
+  const Step* step = find_step(info.kind, attribute);
+  if (step == nullptr) throw Error(fmt::format("no step measures {}.{}", info.name, to_string(attribute)));
+  return step->measure(context, info);
+}
+
 // Operations come once it is known how much code the nearest cache holds.
 void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, OperationSteps& operations,
                  probe::DriftWatch& drift) {
@@ -177,17 +183,8 @@ Topology discover(Device& device, const DiscoverOptions& options) {
 
   probe::Bench bench(device, bench_options(options));
   if (const auto opening = bench.device_times()) topology.profile = {.opening = *opening, .total = *opening};
-  std::optional<Context> context;  // and the scheduler need each other
-  Scheduler scheduler(
-      bench,
-      [&](ElementId element, AttributeId attribute) {
-        const ElementInfo& info = info_of(element);
-        const Step* step = find_step(info.kind, attribute);
-        if (step == nullptr) throw Error(fmt::format("no step measures {}.{}", info.name, to_string(attribute)));
-        return step->measure(*context, info);
-      },
-      options.on_progress);
-  context.emplace(bench, scheduler);
+  Context context(bench, measure_cell, options.on_progress);
+  Scheduler& scheduler = context.scheduler();
   OperationSteps operations(bench, scheduler, selection.operations());
   scheduler.expect(cells.size() + operations.count());
   bench.expect(expected_of(cells, device.info()));

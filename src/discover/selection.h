@@ -5,21 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "discover/measure/operations.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/discover.h"
 #include "gputopo/operation.h"
 
 namespace gputopo {
-
-struct WantedOperations {
-  std::vector<OperationId> all;        // of which all attributes are wanted
-  std::vector<OperationId> latencies;  // of which the latency is
-  bool pipes = false;                  // the units that they share
-  [[nodiscard]] bool empty() const { return all.empty() && latencies.empty() && !pipes; }
-};
-
-// Why attributes that --full measures are left out.
-inline constexpr std::string_view kOnlyInFull = "takes its time; --full measures it";
 
 class Selection {
  public:

@@ -54,7 +54,7 @@ FOLDERS = {
         "sim": ["driver", "sim/machine", "sim/memory", "sim/programs"],
         "": ["driver", "cuda", "hip", "node", "replay", "sim/machine"],
     },
-    "discover": {"": ["findings", "measure"], "findings": ["", "measure"], "measure": ["", "findings"]},
+    "discover": {"findings": [], "measure": ["findings"], "": ["findings", "measure"]},
     "report": {
         "words": [], "json": ["words"], "drawing": ["words"], "terminal": ["words", "drawing"],
         "compare": ["words", "drawing", "json"], "html": ["words", "drawing", "json", "compare"],

@@ -1,7 +1,9 @@
 // Findings are made once, whether there is something or nothing.
 #include <gtest/gtest.h>
 
-#include "discover/memo.h"
+#include <functional>
+
+#include "discover/findings/memo.h"
 #include "gputopo/error.h"
 #include "probe/bench/lab.h"
 #include "support/message_of.h"
@@ -30,6 +32,13 @@ TEST(Memo, AnAbsenceIsKeptWithItsReason) {
   EXPECT_THROW(static_cast<void>(memo.get(1, nothing)), probe::NotPresent);
   EXPECT_EQ(memo.find(1, nothing), nullptr);
   EXPECT_EQ(tried, 1);
+}
+
+TEST(Memo, AFindingThatNeedsItselfIsAnError) {
+  Memo<int, int> memo;
+  const std::function<int()> make = [&]() -> int { return memo.get(1, make) + memo.get(2, [] { return 1; }); };
+  EXPECT_THROW(static_cast<void>(memo.get(1, make)), CircularRequest);
+  EXPECT_EQ(memo.get(1, [] { return 3; }), 3) << "it is not kept as absent";
 }
 
 TEST(Memo, EachKindOfAbsenceIsThrownAsItWas) {

@@ -1,9 +1,10 @@
 // What becomes of a discovery when a step fails, is nested, or ends it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
-#include "discover/scheduler.h"
+#include "discover/measure/scheduler.h"
 
 namespace gputopo {
 namespace {
@@ -95,6 +96,21 @@ TEST_F(SchedulerTest, WhatNeedsADisturbedOneIsDisturbedItself) {
   running = &scheduler;
   EXPECT_EQ(scheduler.attribute(kOne, kSizeAttribute).reason, Reason::kDisturbed);
   EXPECT_EQ(scheduler.attribute(kOther, kSizeAttribute).detail, "others had the GPU");
+  EXPECT_TRUE(scheduler.complete());
+}
+
+TEST_F(SchedulerTest, ACircularRequestIsNamedAndCostsItsOwnAttribute) {
+  Scheduler* running = nullptr;
+  Scheduler scheduler = make([&](ElementId element, AttributeId attribute) -> Attribute {
+    const Attribute& needed = running->attribute(element == kOne ? kOther : kOne, attribute);
+    return needed.available() ? needed : api_value(std::int64_t{7}, "B");
+  });
+  running = &scheduler;
+  EXPECT_TRUE(scheduler.attribute(kOne, kSizeAttribute).available());
+  const Attribute& circular = scheduler.attribute(kOther, kSizeAttribute);
+  EXPECT_EQ(circular.reason, Reason::kDependency);
+  const std::string one = fmt::format("{}.size", to_string(kOne));
+  EXPECT_EQ(circular.detail, fmt::format("circular request: {} -> {}.size -> {}", one, to_string(kOther), one));
   EXPECT_TRUE(scheduler.complete());
 }
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "discover/general.h"
+#include "discover/measure/general.h"
 #include "gputopo/device.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"

@@ -69,8 +69,8 @@ void CacheFindings::require_l2_behind(const probe::Cache& of_constants) {
 // Without an L2, or with one of textures, what is asked of it would be asked of memory. Whether its edge was found does
 // not matter here.
 void CacheFindings::require_l2_of_globals(ElementId l2) {
-  const Attribute& size = attributes_.attribute(l2, AttributeId::kSize);
-  if (size.reason == Reason::kNotPresent) throw probe::NotPresent(size.detail);
+  // The size comes first whoever asks, so that programs run in the same order.
+  static_cast<void>(whole_sizes_.find(l2, [&] { return make_whole_size(l2); }));
   if (located(l2).site().space == Space::kTexture) {
     throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
   }

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "discover/findings/code_findings.h"
-#include "discover/measure/told.h"
+#include "discover/findings/told.h"
 #include "probe/capacity/line_size.h"
 #include "probe/sharing/neighbour_sets.h"
 #include "probe/sharing/shared_with.h"
@@ -20,8 +21,8 @@ using probe::Lab;
 using probe::Site;
 using probe::Survey;
 
-CacheFindings::CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code)
-    : bench_(bench), attributes_(attributes), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
+CacheFindings::CacheFindings(probe::Bench& bench, CodeFindings& code)
+    : bench_(bench), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
 
 CacheFindings::~CacheFindings() = default;
 
@@ -259,6 +260,44 @@ probe::Capacity CacheFindings::make_capacity(ElementId element) {
   return probe::find_capacity(own, lined(element), same);
 }
 
+const CacheFindings::WholeSize& CacheFindings::whole_size(ElementId element) {
+  return whole_sizes_.get(element, [&] { return make_whole_size(element); });
+}
+
+CacheFindings::WholeSize CacheFindings::make_whole_size(ElementId element) {
+  const probe::Capacity& seen = capacity(element);
+  WholeSize size{.bytes = std::trunc(seen.bytes), .interval = seen.interval, .method = seen.method};
+  const bool has_parts = coverage_of(vendor_, element, AttributeId::kPartitions) != Coverage::kNotApplicable;
+  // Sides are told by global loads. An L2 of textures alone is of GPUs that had no parts.
+  if (has_parts && located(element).site().space != Space::kTexture) correct_for_copies(element, size);
+  return size;
+}
+
+void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
+  try {
+    const probe::Partitions& parts = partitions(element);
+    // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
+    // far stays longer than the rest.
+    std::optional<probe::SeenBytes> seen;
+    if (size.method != "clear_memory_loads") seen = {size.bytes, size.interval};
+    size.flags = parts.flags;
+    const auto corrected = size_by_partitions(parts, seen);
+    if (!corrected) return;
+    if (seen) size.seen_bytes = size.bytes;
+    size.bytes = std::round(corrected->size.bytes);
+    size.interval = corrected->size.interval;
+    size.method = corrected->method;
+  } catch (const NotSupportedError& error) {
+    bench_.log(fmt::format("{}.size: {}", to_string(element), error.what()));
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+  } catch (const probe::Inconclusive& error) {
+    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+  }
+}
+
 bool CacheFindings::looks_like_l1(ElementId element) {
   const Cache& cache = lined(element);
   if (element == ElementId::kL1 || !has_element(vendor_, ElementId::kL1)) return false;
@@ -362,14 +401,13 @@ const Cache& CacheFindings::near_part(ElementId element) {
   const Cache& whole = sized(element);
   if (whole.first_level == whole.last_level) return whole;
   return near_parts_.get(element, [&] {
-    const Attribute& size = attributes_.attribute(element, AttributeId::kSize);
-    const Attribute& partitions = attributes_.attribute(element, AttributeId::kPartitions);
-    if (!size.available() || !partitions.available()) {
-      throw probe::Inconclusive("how much of it is near an SM is not known");
-    }
+    const WholeSize* size = whole_sizes_.find(element, [&] { return make_whole_size(element); });
+    const probe::Partitions* parts = partitions_.find(element, [&] { return make_partitions(element); });
+    if (size == nullptr || parts == nullptr) throw probe::Inconclusive("how much of it is near an SM is not known");
     Cache near = whole;
     near.last_level = near.first_level;
-    near.size_bytes = *size.number() / *partitions.number();
+    near.size_bytes =
+        told_size(bench_.info(), element).number().value_or(size->bytes) / static_cast<double>(parts->count);
     return probe::read_again(near);
   });
 }
@@ -383,21 +421,23 @@ const probe::Sides& CacheFindings::sides(ElementId element) {
 }
 
 const probe::Partitions& CacheFindings::partitions(ElementId element) {
-  return partitions_.get(element, [&] {
-    const Cache& cache = sized(element);
-    const Attribute told = told_size(bench_.info(), element);
-    std::string no_sides;
-    const probe::Sides* found = nullptr;
-    try {
-      found = &sides(element);
-    } catch (const NotSupportedError& error) {
-      no_sides = error.what();
-    } catch (const probe::Inconclusive& error) {
-      no_sides = error.what();
-    }
-    Lab own = lab();
-    return probe::find_partitions(own, cache, told.number(), found, no_sides);
-  });
+  return partitions_.get(element, [&] { return make_partitions(element); });
+}
+
+probe::Partitions CacheFindings::make_partitions(ElementId element) {
+  const Cache& cache = sized(element);
+  const Attribute told = told_size(bench_.info(), element);
+  std::string no_sides;
+  const probe::Sides* found = nullptr;
+  try {
+    found = &sides(element);
+  } catch (const NotSupportedError& error) {
+    no_sides = error.what();
+  } catch (const probe::Inconclusive& error) {
+    no_sides = error.what();
+  }
+  Lab own = lab();
+  return probe::find_partitions(own, cache, told.number(), found, no_sides);
 }
 
 // ---- Structure and sharing ----
@@ -405,7 +445,9 @@ const probe::Partitions& CacheFindings::partitions(ElementId element) {
 bool CacheFindings::is_known_as_l1(ElementId element) {
   const Cache& cache = sized(element);
   if (element == ElementId::kL1 || cache.site().exclusive || !has_element(vendor_, ElementId::kL1)) return false;
-  if (!cache.line || !attributes_.attribute(ElementId::kL1, AttributeId::kSize).available()) return false;
+  if (!cache.line || capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); }) == nullptr) {
+    return false;
+  }
   return is_same_as_l1(element, cache);
 }
 

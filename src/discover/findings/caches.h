@@ -4,10 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "discover/attributes.h"
-#include "discover/memo.h"
+#include "discover/findings/memo.h"
 #include "probe/capacity/carve_out.h"
 #include "probe/capacity/size.h"
 #include "probe/partitions/partitions.h"
@@ -22,7 +23,7 @@ class CodeFindings;
 
 class CacheFindings {
  public:
-  CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code);
+  CacheFindings(probe::Bench& bench, CodeFindings& code);
   ~CacheFindings();
 
   // ---- Translation ----
@@ -68,6 +69,15 @@ class CacheFindings {
   [[nodiscard]] const probe::Fetch& fetch(ElementId element);
   [[nodiscard]] const probe::Line& line(ElementId element);
   [[nodiscard]] const probe::Capacity& capacity(ElementId element);
+  // The size of the whole cache, in bytes: where L2 copies far lines, one SM sees less than there is.
+  struct WholeSize {
+    double bytes = 0;
+    stats::Interval interval;
+    std::string method;
+    std::optional<double> seen_bytes;  // by one SM; nothing where that is the whole, or is not known
+    std::vector<std::string> flags;
+  };
+  [[nodiscard]] const WholeSize& whole_size(ElementId element);
   // At every carve-out of shared memory.
   [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
   // Whether it is the very cache that L1 is, which then need not be asked again.
@@ -110,6 +120,10 @@ class CacheFindings {
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
+  [[nodiscard]] WholeSize make_whole_size(ElementId element);
+  [[nodiscard]] probe::Partitions make_partitions(ElementId element);
+  // Corrects a size that one SM saw: L2 may copy far lines, which take up room twice.
+  void correct_for_copies(ElementId element, WholeSize& size);
   // Whether it seems to be the very cache that L1 is, of one whose size is not known yet.
   [[nodiscard]] bool looks_like_l1(ElementId element);
   // Of a cache with a size, known or taken for it: whether its lines are as long and each evicts what the other holds.
@@ -120,7 +134,6 @@ class CacheFindings {
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
 
   probe::Bench& bench_;
-  Attributes& attributes_;
   Once<std::uint64_t> translated_bytes_;
   CodeFindings& code_;
   Vendor vendor_;
@@ -138,6 +151,7 @@ class CacheFindings {
   Memo<ElementId, probe::Fetch> fetches_;
   Memo<ElementId, probe::Line> lines_;
   Memo<ElementId, probe::Capacity> capacities_;
+  Memo<ElementId, WholeSize> whole_sizes_;
   Memo<ElementId, probe::SizeByCarveOut> sizes_by_carve_out_;
   Memo<ElementId, probe::Structure> structures_;
   Memo<std::pair<ElementId, ElementId>, Sharing> evictions_;

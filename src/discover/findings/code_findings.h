@@ -2,7 +2,7 @@
 // edge. Each is made once.
 #pragma once
 
-#include "discover/memo.h"
+#include "discover/findings/memo.h"
 #include "gputopo/catalogue.h"
 #include "probe/code/instruction_caches.h"
 #include "probe/code/operands.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <functional>
 
-#include "discover/general.h"
+#include "discover/findings/told.h"
 #include "discover/measure/code_caches.h"
+#include "discover/measure/general.h"
 #include "discover/measure/step.h"
-#include "discover/measure/told.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
 #include "probe/bandwidth/write_policy.h"
@@ -74,34 +74,14 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
   if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
-// Where far lines are copied one SM sees less than there is.
-void correct_for_copies(Context& context, const ElementInfo& element, Attribute& size) {
-  if (!is_covered(context, element, AttributeId::kPartitions)) return;
-  // Sides are told by global loads. An L2 of textures alone is of GPUs that had no parts.
-  if (context.caches.located(element.id).site().space == Space::kTexture) return;
-  try {
-    const probe::Partitions& partitions = context.caches.partitions(element.id);
-    // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
-    // far stays longer than the rest.
-    std::optional<probe::SeenBytes> seen;
-    if (size.method != "clear_memory_loads") seen = {*size.number(), {*size.low, *size.high}};
-    const auto corrected = size_by_partitions(partitions, seen);
-    size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
-    if (!corrected) return;
-    if (seen) size.add_detail("seen_bytes", *size.number());
-    size.value = static_cast<std::int64_t>(std::round(corrected->size.bytes));
-    size.low = corrected->size.interval.low;
-    size.high = corrected->size.interval.high;
-    size.method = corrected->method;
-  } catch (const NotSupportedError& error) {
-    context.bench().log(fmt::format("{}.size: {}", element.name, error.what()));
-  } catch (const DeviceLostError&) {
-    throw;
-  } catch (const DeviceError& error) {
-    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
-  } catch (const probe::Inconclusive& error) {
-    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
-  }
+// Makes `size`, which one SM saw, that of the whole cache.
+void take_whole_size(const CacheFindings::WholeSize& whole, Attribute& size) {
+  size.flags.insert(size.flags.end(), whole.flags.begin(), whole.flags.end());
+  if (whole.seen_bytes) size.add_detail("seen_bytes", *whole.seen_bytes);
+  size.value = static_cast<std::int64_t>(whole.bytes);
+  size.low = whole.interval.low;
+  size.high = whole.interval.high;
+  size.method = whole.method;
 }
 
 // The vendor's figure is the value; what was measured stands beside it, and what may be wrong with that.
@@ -136,7 +116,7 @@ Attribute size(Context& context, const ElementInfo& element) {
   flag_unknown_lines(context, cache, measured);
   if (capacity.of_same_cache) measured.add_condition("measured_as", std::string(to_string(ElementId::kL1)));
   if (cache.site().exclusive) {
-    correct_for_copies(context, element, measured);
+    take_whole_size(context.caches.whole_size(element.id), measured);
     const Attribute told = told_size(context.info(), element.id);
     return told.available() ? told_beside(told, measured) : measured;
   }

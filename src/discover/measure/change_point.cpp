@@ -1,8 +1,8 @@
 // Sizes of caches by the change-point method, which is run only where it is asked for.
 #include "probe/capacity/change_point.h"
 
+#include "discover/findings/told.h"
 #include "discover/measure/step.h"
-#include "discover/measure/told.h"
 
 namespace gputopo {
 namespace {

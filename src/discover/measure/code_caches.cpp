@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "discover/findings/told.h"
 #include "discover/measure/step.h"
-#include "discover/measure/told.h"
 
 namespace gputopo {
 namespace {

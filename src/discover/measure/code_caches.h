@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "discover/context.h"
+#include "discover/measure/context.h"
 
 namespace gputopo {
 

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "discover/findings/told.h"
 #include "discover/measure/step.h"
-#include "discover/measure/told.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
 #include "probe/latency/latency.h"

@@ -3,16 +3,26 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "discover/scheduler.h"
-#include "discover/selection.h"
+#include "discover/measure/scheduler.h"
 #include "gputopo/model.h"
 #include "gputopo/operation.h"
 #include "probe/bench/lab.h"
 
 namespace gputopo {
+
+// Why attributes that --full measures are left out.
+inline constexpr std::string_view kOnlyInFull = "takes its time; --full measures it";
+
+struct WantedOperations {
+  std::vector<OperationId> all;        // of which all attributes are wanted
+  std::vector<OperationId> latencies;  // of which the latency is
+  bool pipes = false;                  // the units that they share
+  [[nodiscard]] bool empty() const { return all.empty() && latencies.empty() && !pipes; }
+};
 
 class OperationSteps {
  public:

@@ -1,6 +1,6 @@
 // On-chip memory that programs address: shared memory, the local data share.
+#include "discover/findings/told.h"
 #include "discover/measure/step.h"
-#include "discover/measure/told.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
 #include "probe/latency/latency.h"

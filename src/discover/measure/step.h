@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "discover/context.h"
+#include "discover/measure/context.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/model.h"
 

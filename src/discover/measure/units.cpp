@@ -27,10 +27,7 @@ Attribute shared_unit(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   return probe::measure_shared_unit(lab);
 }
-Attribute schedulers(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_schedulers(lab);
-}
+Attribute schedulers(Context& context, const ElementInfo&) { return context.schedulers(); }
 
 Attribute clock_step(Context& context, const ElementInfo&) { return context.clocks().step; }
 Attribute timer_step(Context& context, const ElementInfo&) { return context.clocks().timer_step; }

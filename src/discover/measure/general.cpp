@@ -1,4 +1,4 @@
-#include "discover/general.h"
+#include "discover/measure/general.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "discover/memo.h"
+#include "discover/findings/memo.h"
 
 #include "gputopo/error.h"
 #include "probe/bench/lab.h"

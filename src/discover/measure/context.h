@@ -1,11 +1,13 @@
 // What the steps of a discovery work with: where programs run, what was found so far, and the attributes of other
-// steps.
+// steps. Findings know no attributes.
 #pragma once
 
-#include "discover/attributes.h"
+#include <functional>
+
 #include "discover/findings/caches.h"
 #include "discover/findings/code_findings.h"
-#include "discover/memo.h"
+#include "discover/findings/memo.h"
+#include "discover/measure/scheduler.h"
 #include "probe/cluster/cluster.h"
 #include "probe/compute/control.h"
 #include "probe/compute/operation.h"
@@ -17,7 +19,12 @@ namespace gputopo {
 
 class Context {
  public:
-  Context(probe::Bench& bench, Attributes& attributes);
+  // Throws what probes and devices throw.
+  using Measure = std::function<Attribute(Context&, ElementId, AttributeId)>;
+
+  Context(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
   ~Context();
 
   [[nodiscard]] probe::Bench& bench() const { return bench_; }
@@ -28,8 +35,9 @@ class Context {
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
   // Of another step; measured now if it was not yet.
   [[nodiscard]] const Attribute& attribute(ElementId element, AttributeId attribute) {
-    return attributes_.attribute(element, attribute);
+    return scheduler_.attribute(element, attribute);
   }
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   // Throws NotSupportedError where programs cannot use it here.
   void require_space(Space space) const { bench_.require_space(space); }
 
@@ -39,17 +47,22 @@ class Context {
   [[nodiscard]] const probe::ClusterSurvey& clusters();
   [[nodiscard]] const probe::BankCurve& bank_curve();
   [[nodiscard]] const probe::BankFit& bank_fit();
+  // Throws what measure_schedulers() throws.
+  [[nodiscard]] const Attribute& schedulers();
   [[nodiscard]] const probe::RegisterFinding& registers();
   [[nodiscard]] const probe::ClockFinding& clocks();
   [[nodiscard]] const probe::SidesFinding& sides();
   [[nodiscard]] const std::vector<probe::PeakFinding>& peaks();
 
  private:
+  [[nodiscard]] Attribute make_schedulers() const;
+
   probe::Bench& bench_;
-  Attributes& attributes_;
+  Scheduler scheduler_;
   Once<probe::ClusterSurvey> clusters_;
   Once<probe::BankCurve> bank_curve_;
   Once<probe::BankFit> bank_fit_;
+  Once<Attribute> schedulers_;
   Once<probe::RegisterFinding> registers_;
   Once<probe::ClockFinding> clocks_;
   Once<probe::SidesFinding> sides_;

@@ -1,4 +1,4 @@
-#include "discover/measure/told.h"
+#include "discover/findings/told.h"
 
 #include <algorithm>
 #include <cmath>

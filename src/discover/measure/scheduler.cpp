@@ -1,7 +1,9 @@
-#include "discover/scheduler.h"
+#include "discover/measure/scheduler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gputopo {
@@ -35,6 +37,8 @@ Attribute Scheduler::guarded(const std::function<Attribute()>& measure) {
     return unavailable(Reason::kNotPresent, error.what());
   } catch (const NotSupportedError& error) {
     return unavailable(Reason::kNotSupported, error.what());
+  } catch (const CircularRequest& error) {
+    return unavailable(Reason::kDependency, fmt::format("circular request: {}", error.what()));
   } catch (const Error& error) {
     return unavailable(Reason::kDeviceError, error.what());
   }
@@ -60,6 +64,10 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
   const auto key = std::pair(element, attribute);
   if (const auto found = results_.find(key); found != results_.end()) return usable(found->second);
   const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
+  // After the end nothing is measured, and a watchdog collects what there is while a step is held in a driver's call.
+  if (const auto first = std::ranges::find(running_, name); !ended_ && first != running_.end()) {
+    throw CircularRequest(fmt::format("{} -> {}", fmt::join(first, running_.end(), " -> "), name));
+  }
   Attribute result = timed(name, [&] { return measure_(element, attribute); });
   for (SampleTable& table : result.samples) table.name = name + "." + table.name;
   return usable(results_.emplace(key, std::move(result)).first->second);
@@ -78,9 +86,9 @@ Attribute Scheduler::timed(const std::string& name, const std::function<Attribut
   const Spent begin = spent_so_far();
   const std::uint64_t programs_before = bench_.programs_run();
   Spent outer_nested = std::exchange(nested_, {});
-  ++depth_;
+  running_.push_back(name);
   Attribute result = guarded(measure);
-  --depth_;
+  running_.pop_back();
   // What it needed may have met the end: that is why there is no value.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
   Spent spent = spent_so_far();
@@ -95,7 +103,7 @@ Attribute Scheduler::timed(const std::string& name, const std::function<Attribut
 }
 
 const Attribute& Scheduler::usable(const Attribute& result) const {
-  if (depth_ > 0 && result.reason == Reason::kDisturbed) throw probe::Disturbed(result.detail);
+  if (!running_.empty() && result.reason == Reason::kDisturbed) throw probe::Disturbed(result.detail);
   return result;
 }
 

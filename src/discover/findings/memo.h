@@ -6,9 +6,16 @@
 #include <optional>
 #include <string>
 
+#include "gputopo/error.h"
 #include "gputopo/model.h"
 
 namespace gputopo {
+
+// Thrown when a finding or an attribute asks for itself. The text names the requests in between.
+class CircularRequest : public Error {
+ public:
+  using Error::Error;
+};
 
 // Why there is nothing to find.
 struct Absence {
@@ -47,15 +54,20 @@ class Once {
   template <typename Make>
   void look_up(Make& make) {
     if (made_ || absence_) return;
+    if (is_being_made_) throw CircularRequest("a finding needs itself");
+    is_being_made_ = true;
     try {
       made_.emplace(make());
     } catch (...) {
+      is_being_made_ = false;
       absence_ = absence_being_handled();
     }
+    is_being_made_ = false;
   }
 
   std::optional<T> made_;
   std::optional<Absence> absence_;
+  bool is_being_made_ = false;
 };
 
 // The same for each key.

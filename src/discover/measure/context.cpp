@@ -1,14 +1,29 @@
-#include "discover/context.h"
+#include "discover/measure/context.h"
+
+#include <utility>
 
 #include "discover/measure/step.h"
 #include "probe/bench/settle.h"
 
 namespace gputopo {
 
-Context::Context(probe::Bench& bench, Attributes& attributes)
-    : bench_(bench), attributes_(attributes), code(bench), caches(bench, attributes, code) {}
+Context::Context(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress)
+    : bench_(bench),
+      scheduler_(
+          bench,
+          [this, measure = std::move(measure)](ElementId element, AttributeId attribute) {
+            return measure(*this, element, attribute);
+          },
+          std::move(on_progress)),
+      code(bench),
+      caches(bench, code) {}
 
 Context::~Context() = default;
+
+Attribute Context::make_schedulers() const {
+  probe::Lab own = lab();
+  return probe::measure_schedulers(own);
+}
 
 const probe::ClusterSurvey& Context::clusters() {
   return clusters_.get([&] {
@@ -28,10 +43,15 @@ const probe::BankFit& Context::bank_fit() {
   return bank_fit_.get([&] { return probe::settle(lab(), "shared", probe::decide_banks(bank_curve())); });
 }
 
+const Attribute& Context::schedulers() {
+  return schedulers_.get([&] { return make_schedulers(); });
+}
+
 const probe::RegisterFinding& Context::registers() {
   return registers_.get([&] {
+    const Attribute* found = schedulers_.find([&] { return make_schedulers(); });
     probe::Lab own = lab();
-    return probe::measure_registers(own, attribute(ElementId::kRegisters, AttributeId::kSchedulers).number());
+    return probe::measure_registers(own, found == nullptr ? std::nullopt : found->number());
   });
 }
 

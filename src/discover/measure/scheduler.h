@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "discover/attributes.h"
-#include "discover/memo.h"
+#include "discover/findings/memo.h"
+#include "gputopo/catalogue.h"
 #include "gputopo/discover.h"
 #include "probe/bench/lab.h"
 
 namespace gputopo {
 
-class Scheduler : public Attributes {
+class Scheduler {
  public:
   // Throws what probes and devices throw.
   using Measure = std::function<Attribute(ElementId, AttributeId)>;
@@ -32,7 +32,9 @@ class Scheduler : public Attributes {
   // No more programs, for the device does not answer.
   void give_up(const std::string& why) { static_cast<void>(end(Reason::kDeviceError, why)); }
 
-  const Attribute& attribute(ElementId element, AttributeId attribute) override;
+  // Measured now if it was not yet. The reference stays valid. An attribute that needs itself has no value, and the
+  // reason names the attributes in between.
+  const Attribute& attribute(ElementId element, AttributeId attribute);
 
   // A step by itself, which no other asks for: why there is nothing, if it found nothing.
   [[nodiscard]] std::optional<Absence> step(const std::string& name, const std::function<void()>& measure);
@@ -66,8 +68,8 @@ class Scheduler : public Attributes {
   std::optional<Absence> ended_;  // set: no more programs; why
   std::vector<ProbeTime> timing_;
   std::vector<std::string> warnings_;
-  Spent nested_;   // in steps that the running one asked for
-  int depth_ = 0;  // steps that are running, each asked for by the one before
+  Spent nested_;                      // in steps that the running one asked for
+  std::vector<std::string> running_;  // steps, each asked for by the one before
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
