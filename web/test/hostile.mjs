@@ -253,7 +253,7 @@ async function uses(page) {
   if (await page.locator('#filter-text').isVisible()) await page.fill('#filter-text', 'evil');
 }
 
-async function isHarmless(file, bypassCSP) {
+async function isHarmless(file, bypassCSP, isUsed) {
   const page = await openFile(file, {bypassCSP}, (page) => page.addInitScript(() => {
     window.evils = [];
     window.evil = () => window.evils.push('a script ran');
@@ -263,8 +263,7 @@ async function isHarmless(file, bypassCSP) {
   assert.deepEqual(await evilOf(page), [], file);
   if (await page.locator('script#charts').count() > 0) {
     await page.waitForSelector('html[data-ready=yes]');
-    // The policy changes nothing in what a page makes of its texts.
-    if (bypassCSP) await uses(page);
+    if (isUsed) await uses(page);
     assert.deepEqual(await evilOf(page), [], `${file}, in use`);
   }
   await close(page);
@@ -274,7 +273,8 @@ for (const [kind, make] of Object.entries(kinds)) {
   for (const [which, text] of Object.entries(kTexts)) {
     test(`hostile texts: ${kind}, ${which}`, async () => {
       for (const file of await make(`hostile-${kind}-${which}`, text)) {
-        for (const bypassCSP of [false, true]) await isHarmless(file, bypassCSP);
+        // The policy changes nothing in what a page makes of its texts. An address must be one when the page is opened.
+        for (const bypassCSP of [false, true]) await isHarmless(file, bypassCSP, bypassCSP && which !== 'addresses');
       }
     });
   }
