@@ -12,7 +12,7 @@ namespace gputopo {
 // and what lies beyond Unicode are none (RFC 3629).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 
-// Of a character, one sequence of UTF-8.
+// The code point of one character, which is one sequence of UTF-8.
 [[nodiscard]] std::uint32_t code_point(std::string_view character);
 
 // Whether the character, one sequence of UTF-8, is none to read but a command: control characters (C0, DEL, C1), the

@@ -1,5 +1,5 @@
-// What is fuzzed: what gputopo does with files and texts of strangers. Each target returns whether it accepted its
-// input: an Error is a refusal, and anything else that is thrown is a fault.
+// The fuzz targets: each reads a file or a text of a stranger and returns whether it accepted it. An Error is a
+// refusal, and anything else that is thrown is a fault.
 #pragma once
 
 #include <string_view>

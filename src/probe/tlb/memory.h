@@ -8,7 +8,7 @@
 
 namespace gputopo::probe {
 
-// What is done so that memory serves the loads of memory_cycles_after_tlb_misses().
+// How to make memory serve the loads of memory_cycles_after_tlb_misses().
 enum class ToMemory : std::uint8_t {
   kUncached,  // nothing: no cache answers them
   kEvicted,   // what SMs share is emptied before each pass
