@@ -224,7 +224,7 @@ function draw(figure) {
   if (plot.peers.length > 1) link(figure, plot);
 }
 
-// Plots in colours of before, until they are seen again: a page may have hundreds.
+// Plots in colours or of a width of before, until they are seen again: a page may have hundreds.
 const stale = new Set();
 const seen = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
@@ -236,15 +236,22 @@ const seen = new IntersectionObserver((entries) => {
 
 function show(figure) {
   if (!drawn.has(figure)) draw(figure);
-  if (stale.delete(figure)) render(drawn.get(figure));
+  if (!stale.delete(figure)) return;
+  const plot = drawn.get(figure);
+  plot.instance.resize();
+  render(plot);  // what it has room for depends on the width
+  figure.classList.remove('stale');
+}
+
+function redrawOnceSeen(figure) {
+  stale.add(figure);
+  figure.classList.add('stale');
+  seen.unobserve(figure);
+  seen.observe(figure);
 }
 
 export function redraw() {
-  for (const figure of drawn.keys()) {
-    stale.add(figure);
-    seen.unobserve(figure);
-    seen.observe(figure);
-  }
+  for (const figure of drawn.keys()) redrawOnceSeen(figure);
 }
 
 export function setUpPlots() {
@@ -252,11 +259,10 @@ export function setUpPlots() {
   for (const figure of figures) seen.observe(figure);
   const sizes = new ResizeObserver((entries) => {
     for (const {target} of entries) {
-      const plot = drawn.get(target.closest('figure'));
-      // On paper the drawing is scaled as it is.
-      if (!plot || printing || plot.instance.getWidth() === target.clientWidth) continue;
-      plot.instance.resize();
-      render(plot);  // what it has room for depends on the width
+      const figure = target.closest('figure');
+      // On paper the drawing is scaled as it is. Evidence that is folded has no width.
+      if (!drawn.has(figure) || printing || target.clientWidth === 0) continue;
+      if (drawn.get(figure).instance.getWidth() !== target.clientWidth) redrawOnceSeen(figure);
     }
   });
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));
