@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <regex>
 
 #include "file/shown.h"
 #include "file/visible.h"

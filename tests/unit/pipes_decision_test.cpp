@@ -11,14 +11,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-PairTimes times(std::vector<double> alone) {
+PairTimes pair_times(std::vector<double> alone) {
   PairTimes times{.alone = std::move(alone)};
   times.mixed.assign(times.alone.size(), std::vector<double>(times.alone.size(), 0));
   return times;
 }
 
 TEST(Pipes, AreWhatTakesAsLongAsBoth) {
-  PairTimes pairs = times({1, 2, 2, 8, 8});
+  PairTimes pairs = pair_times({1, 2, 2, 8, 8});
   pairs.mixed[0][1] = pairs.mixed[0][2] = 2;
   pairs.mixed[0][3] = pairs.mixed[0][4] = 8;
   pairs.mixed[1][2] = 4;
@@ -31,7 +31,7 @@ TEST(Pipes, AreWhatTakesAsLongAsBoth) {
 }
 
 TEST(Pipes, OfWhatIsIssuedAsQuicklyAreNotTold) {
-  PairTimes pairs = times({1, 1, 2, 2});
+  PairTimes pairs = pair_times({1, 1, 2, 2});
   pairs.mixed[0][1] = 2;
   pairs.mixed[0][2] = pairs.mixed[0][3] = pairs.mixed[1][2] = pairs.mixed[1][3] = 2;
   pairs.mixed[2][3] = 4;
@@ -42,7 +42,7 @@ TEST(Pipes, OfWhatIsIssuedAsQuicklyAreNotTold) {
 
 // As on an H200, where shifts slow fused multiply-adds down, and logic does not.
 TEST(Pipes, AreNotChainedByWhatSharesSomethingElse) {
-  PairTimes pairs = times({1, 2, 2, 2, 2});
+  PairTimes pairs = pair_times({1, 2, 2, 2, 2});
   pairs.mixed[0][1] = pairs.mixed[0][2] = 2;
   pairs.mixed[0][3] = 2.9;
   pairs.mixed[0][4] = 3;
@@ -55,7 +55,7 @@ TEST(Pipes, AreNotChainedByWhatSharesSomethingElse) {
 }
 
 TEST(Pipes, MayBeSharedInPart) {
-  PairTimes pairs = times({1, 4, 4});
+  PairTimes pairs = pair_times({1, 4, 4});
   pairs.mixed[0][1] = 4.5;
   pairs.mixed[0][2] = 4;
   pairs.mixed[1][2] = 6;
@@ -65,7 +65,7 @@ TEST(Pipes, MayBeSharedInPart) {
 }
 
 TEST(Pipes, OfUnlikeOperationsAreNotTold) {
-  PairTimes pairs = times({1, 30});
+  PairTimes pairs = pair_times({1, 30});
   pairs.mixed[0][1] = 31;
   EXPECT_THAT(decide_pipes(pairs).undecided, ElementsAre(Pair(0, 1)));
 }

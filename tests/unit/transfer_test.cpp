@@ -5,15 +5,16 @@
 #include "gputopo/error.h"
 #include "program/transfer_fields.h"
 #include "support/message_of.h"
+#include "support/transfers.h"
 
 namespace gputopo {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Place kHostMemory{PlaceKind::kHost, 0};
-constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
-constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
+using test::kFirstGpu;
+using test::kHostMemory;
+using test::kSecondGpu;
 
 TransferProgram copy_of(std::vector<Transfer> transfers) {
   return {.op = TransferOp::kCopy, .transfers = std::move(transfers), .bytes = 4096, .repeats = 2};
