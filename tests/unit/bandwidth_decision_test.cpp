@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "probe/bandwidth/decision.h"
+#include "probe/bandwidth/best_shape_decision.h"
 
 namespace gputopo::probe {
 namespace {

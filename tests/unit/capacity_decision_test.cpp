@@ -1,7 +1,7 @@
 // Which views of a cache's size are asked for, and what they tell together.
 #include <gmock/gmock.h>
 
-#include "probe/capacity/decision.h"
+#include "probe/capacity/views_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -4,7 +4,9 @@
 
 #include <vector>
 
-#include "probe/cluster/decision.h"
+#include "probe/cluster/bandwidth_decision.h"
+#include "probe/cluster/gpcs_decision.h"
+#include "probe/cluster/latency_decision.h"
 
 namespace gputopo::probe {
 namespace {

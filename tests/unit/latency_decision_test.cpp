@@ -5,7 +5,7 @@
 
 #include "gputopo/program.h"
 #include "probe/bench/intervals.h"
-#include "probe/latency/decision.h"
+#include "probe/latency/level_decision.h"
 #include "probe/survey/band_latency_decision.h"
 
 namespace gputopo::probe {

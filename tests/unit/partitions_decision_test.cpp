@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "probe/partitions/decision.h"
+#include "probe/partitions/count_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "probe/bench/sharing_groups.h"
-#include "probe/sharing/decision.h"
+#include "probe/sharing/survival_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/structure/decision.h"
+#include "probe/structure/geometry_decision.h"
 
 namespace gputopo::probe {
 namespace {

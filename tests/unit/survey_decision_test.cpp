@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/survey/decision.h"
+#include "probe/survey/sweep_decision.h"
 
 namespace gputopo::probe {
 namespace {

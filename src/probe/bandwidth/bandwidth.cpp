@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "probe/bandwidth/decision.h"
+#include "probe/bandwidth/best_shape_decision.h"
 #include "probe/bandwidth/streams.h"
 #include "probe/bench/intervals.h"
 

@@ -2,14 +2,14 @@
 // lacks. So the least and the most of it are measured, and what is between lies on a straight line: a sample of what
 // stays resident under each says whether it does, and what does not is measured.
 //
-// What fools it is what fools the size (decision.h); a device that takes a larger carve-out than asked for,
+// What fools it is what fools the size (views_decision.h); a device that takes a larger carve-out than asked for,
 // which is why those in force count; and steps of some percent between the ends, which a sample does not see.
 #pragma once
 
 #include <utility>
 #include <vector>
 
-#include "probe/capacity/decision.h"
+#include "probe/capacity/views_decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

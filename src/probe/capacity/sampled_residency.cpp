@@ -1,6 +1,6 @@
 #include "probe/capacity/sampled_residency.h"
 
-#include "probe/survey/decision.h"
+#include "probe/survey/sweep_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,9 +1,9 @@
-// The size of a cache: looks at it as decision.h asks for, and says what all looks together tell. What fools
+// The size of a cache: looks at it as views_decision.h asks for, and says what all looks together tell. What fools
 // it is said there.
 #pragma once
 
-#include "probe/capacity/decision.h"
 #include "probe/capacity/sampled_residency.h"
+#include "probe/capacity/views_decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

@@ -1,4 +1,4 @@
-// What the views of a cache's size are made of (decision.h).
+// What the views of a cache's size are made of (views_decision.h).
 #pragma once
 
 #include "stats/descriptive.h"

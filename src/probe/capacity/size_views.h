@@ -1,5 +1,5 @@
 // The views of a cache's size that walk arrays: each takes its samples here and decides on them elsewhere
-// (NAME_decision.h). decision.h says what each is and what fools it.
+// (NAME_decision.h). views_decision.h says what each is and what fools it.
 #pragma once
 
 #include "probe/capacity/clear_memory_loads_decision.h"

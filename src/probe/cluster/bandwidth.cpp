@@ -7,8 +7,8 @@
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/settle.h"
+#include "probe/cluster/bandwidth_decision.h"
 #include "probe/cluster/cluster.h"
-#include "probe/cluster/decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

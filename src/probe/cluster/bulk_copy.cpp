@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "probe/bandwidth/decision.h"
+#include "probe/bandwidth/best_shape_decision.h"
 #include "probe/bench/access_trial.h"
 #include "probe/cluster/cluster.h"
 #include "probe/survey/site.h"

@@ -4,7 +4,7 @@
 #include "probe/bench/access_trial.h"
 #include "probe/bench/settle.h"
 #include "probe/cluster/cluster.h"
-#include "probe/cluster/decision.h"
+#include "probe/cluster/latency_decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

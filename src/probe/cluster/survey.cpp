@@ -10,7 +10,7 @@
 #include <map>
 
 #include "probe/cluster/cluster.h"
-#include "probe/cluster/decision.h"
+#include "probe/cluster/gpcs_decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "probe/latency/decision.h"
+#include "probe/latency/level_decision.h"
 #include "probe/partitions/sides.h"
 #include "probe/survey/band_latency.h"
 #include "probe/survey/site.h"

@@ -16,7 +16,7 @@
 #include "probe/bench/intervals.h"
 #include "probe/latency/latency.h"
 #include "probe/latency/memory_latency_decision.h"
-#include "probe/survey/decision.h"
+#include "probe/survey/sweep_decision.h"
 
 namespace gputopo::probe {
 namespace {

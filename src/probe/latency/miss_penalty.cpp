@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "probe/bench/intervals.h"
-#include "probe/latency/decision.h"
+#include "probe/latency/level_decision.h"
 #include "probe/survey/band_latency.h"
 
 namespace gputopo::probe {

@@ -7,7 +7,7 @@
 #include "probe/bench/intervals.h"
 #include "probe/bench/settle.h"
 #include "probe/capacity/sampled_residency.h"
-#include "probe/partitions/decision.h"
+#include "probe/partitions/count_decision.h"
 #include "probe/partitions/sides_decision.h"
 
 namespace gputopo::probe {

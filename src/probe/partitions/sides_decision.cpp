@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/partitions/decision.h"
+#include "probe/partitions/count_decision.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "probe/bench/settle.h"
-#include "probe/sharing/decision.h"
 #include "probe/sharing/eviction.h"
+#include "probe/sharing/survival_decision.h"
 
 namespace gputopo::probe {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
-#include "probe/sharing/decision.h"
 #include "probe/sharing/eviction.h"
+#include "probe/sharing/survival_decision.h"
 
 namespace gputopo::probe {
 namespace {

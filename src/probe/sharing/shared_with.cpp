@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "probe/bench/settle.h"
-#include "probe/sharing/decision.h"
 #include "probe/sharing/eviction.h"
+#include "probe/sharing/survival_decision.h"
 
 namespace gputopo::probe {
 

@@ -1,5 +1,5 @@
 // The structure of a cache: sets, ways, which lines share a set, and which line gives way to a new one. Everything
-// follows from conflict sets (conflict_search.h): here they are found, and decision.h and
+// follows from conflict sets (conflict_search.h): here they are found, and geometry_decision.h and
 // replacement_decision.h say what they tell. Fooled where a neighbour evicts lines, or a cache before this one hides
 // what is loaded.
 #pragma once
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probe/structure/decision.h"
+#include "probe/structure/geometry_decision.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

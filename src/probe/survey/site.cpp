@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "probe/survey/decision.h"
+#include "probe/survey/sweep_decision.h"
 
 namespace gputopo::probe {
 

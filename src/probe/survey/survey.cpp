@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "probe/survey/band_latency.h"
-#include "probe/survey/decision.h"
 #include "probe/survey/fetch_granularity.h"
+#include "probe/survey/sweep_decision.h"
 #include "stats/close_levels.h"
 
 namespace gputopo::probe {

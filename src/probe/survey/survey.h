@@ -1,6 +1,6 @@
 // The survey of a space: tiny array, cold passes, then a sweep over footprints whose single loads are clustered into
 // levels (stats/levels.h). What fools it: levels whose latencies overlap, slices far apart that look like levels; what
-// the sweep tells of one cache is decided in decision.h.
+// the sweep tells of one cache is decided in sweep_decision.h.
 #pragma once
 
 #include "probe/survey/site.h"

@@ -1,4 +1,4 @@
-#include "probe/bandwidth/decision.h"
+#include "probe/bandwidth/best_shape_decision.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "probe/survey/decision.h"
+#include "probe/survey/sweep_decision.h"
 
 #include <algorithm>
 #include <cmath>

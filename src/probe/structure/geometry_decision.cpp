@@ -1,4 +1,4 @@
-#include "probe/structure/decision.h"
+#include "probe/structure/geometry_decision.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "probe/partitions/decision.h"
+#include "probe/partitions/count_decision.h"
 
 #include <cmath>
 

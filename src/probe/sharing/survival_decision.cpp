@@ -1,4 +1,4 @@
-#include "probe/sharing/decision.h"
+#include "probe/sharing/survival_decision.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

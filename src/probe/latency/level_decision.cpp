@@ -1,4 +1,4 @@
-#include "probe/latency/decision.h"
+#include "probe/latency/level_decision.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "probe/capacity/decision.h"
+#include "probe/capacity/views_decision.h"
 
 #include <fmt/format.h>
 

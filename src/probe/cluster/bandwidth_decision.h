@@ -1,0 +1,37 @@
+// How fast the blocks of a cluster read one another, from reads of several shapes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probe/bench/decision.h"
+
+namespace gputopo::probe {
+
+// The reads of one shape of program.
+struct ClusterReads {
+  std::uint32_t cluster_size = 0;
+  std::uint32_t rank_distance = 0;
+  std::uint32_t warps = 0;
+  double bytes_per_second = 0;  // the median over the copies
+};
+
+// Of several numbers of warps the best, by cluster size: of blocks that read the next rank, and one half way round the
+// cluster, where no block reads from its own TPC. Clusters of up to three have no half way; they have the next.
+struct ClusterRates {
+  std::size_t best = 0;  // place of the fastest ring
+  std::vector<double> ring;
+  std::vector<double> half_way;
+};
+
+// No value where a size has no such reads.
+[[nodiscard]] Decision<ClusterRates> decide_cluster_rates(std::span<const ClusterReads> reads,
+                                                          std::span<const std::uint32_t> sizes);
+
+[[nodiscard]] constexpr std::uint32_t half_way_round(std::uint32_t cluster_size) {
+  return cluster_size > 3 ? cluster_size / 2 : 1;
+}
+
+}  // namespace gputopo::probe
