@@ -3,6 +3,8 @@
 
 #include "device/replay/recording.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 
 namespace gputopo {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/driver/sysfs.h"
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "file/digest.h"
 #include "file/environment.h"
 #include "file/private_folder.h"

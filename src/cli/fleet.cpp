@@ -14,9 +14,12 @@
 #include "cli/watchdog.h"
 #include "file/file_update.h"
 #include "file/limits.h"
-#include "file/writable.h"
+#include "file/output.h"
 #include "fleet/findings.h"
+#include "fleet/findings_html.h"
+#include "fleet/findings_json.h"
 #include "fleet/merge.h"
+#include "fleet/store_file.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 

@@ -5,10 +5,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace gputopo::cli {
 
 enum class FleetCommand : std::uint8_t { kMerge, kReport };
@@ -25,9 +21,6 @@ struct FleetOptions {
   std::string json_path;
   bool everything = false;
 };
-
-// Adds 'merge' and 'report'.
-void add_fleet_commands(CLI::App& fleet, FleetOptions& options);
 
 // The exit code. Throws gputopo::Error.
 [[nodiscard]] int run_fleet(const FleetOptions& options);

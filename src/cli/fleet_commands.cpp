@@ -1,4 +1,5 @@
-// The command line of `gputopo fleet`.
+#include "cli/fleet_commands.h"
+
 #include <CLI/CLI.hpp>
 
 #include "cli/fleet.h"

@@ -25,10 +25,10 @@
 #include "file/folder_output.h"
 #include "file/host.h"
 #include "file/host_hwloc.h"
-#include "file/writable.h"
+#include "file/output.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
-#include "node/node_view.h"
+#include "node/node_svg.h"
 #include "report/formats.h"
 
 namespace gputopo::cli {

@@ -13,6 +13,7 @@
 
 #include "cli/check_formats.h"
 #include "cli/completion.h"
+#include "cli/fleet_commands.h"
 #include "cli/manual.h"
 #include "cli/terminal_style.h"
 #include "gputopo/error.h"

@@ -10,6 +10,7 @@
 #include "device/hip/hip_device.h"
 #include "device/hip/hip_links.h"
 #include "device/node/recorded_links.h"
+#include "device/node/sim_links.h"
 #include "device/node/sim_node.h"
 #include "file/environment.h"
 #include "file/limits.h"

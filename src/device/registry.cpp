@@ -16,6 +16,8 @@
 #include "device/hip/hip_device.h"
 #include "device/replay/replay.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/device.h"
 #include "gputopo/device_lock.h"
 #include "gputopo/file.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "file/file_failure.h"
-#include "file/writable.h"
+#include "file/output.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 

@@ -1,6 +1,5 @@
-// Files are written whole or not at all: a file beside the target takes the text, and its name becomes the target's
-// (file_beside.h). Links on the path are followed only if they are the user's own or root's (output_path.h), for the
-// folder may belong to somebody else.
+#include "file/output.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -21,7 +20,6 @@
 #include "file/file_beside.h"
 #include "file/file_failure.h"
 #include "file/output_path.h"
-#include "file/writable.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 

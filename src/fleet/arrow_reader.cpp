@@ -1,3 +1,5 @@
+#include "fleet/arrow_reader.h"
+
 #include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 

@@ -3,10 +3,8 @@
 // for C++ in Debian; its messages are FlatBuffers, for which there is.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,75 +40,6 @@ struct Schema {
   std::vector<ColumnInfo> columns;
   Metadata metadata;
   friend bool operator==(const Schema&, const Schema&) = default;
-};
-
-// Writes a file batch by batch.
-class Writer {
- public:
-  // The schema outlives the writer.
-  explicit Writer(const Schema& schema);
-  void add(const Batch& batch);
-  [[nodiscard]] std::string finish() &&;
-
- private:
-  struct Place {
-    std::int64_t offset;
-    std::int32_t metadata_length;
-    std::int64_t body_length;
-  };
-  [[nodiscard]] Place append(std::string_view metadata, std::string_view body);
-
-  const Schema& schema_;
-  std::string bytes_;
-  std::vector<Place> dictionaries_;
-  std::vector<Place> batches_;
-};
-
-// Counts the bytes that are decoded from a file. Blocks, buffers, texts and dictionaries are named by offsets, and many
-// offsets may lead to the same bytes, so the size of the file alone bounds nothing.
-class DecodingBudget {
- public:
-  explicit DecodingBudget(std::size_t file_bytes);
-  // Call it before the memory is allocated. Throws FormatError once it is too much.
-  void take(std::size_t bytes);
-
- private:
-  std::uint64_t left_;
-};
-
-// Reads a file of a stranger: what is not as it should be is a FormatError that names the place, and no length is
-// believed that the file does not hold.
-class Reader {
- public:
-  // The bytes outlive the reader.
-  explicit Reader(std::string_view bytes);
-  [[nodiscard]] const Schema& schema() const { return schema_; }
-  [[nodiscard]] std::size_t batch_count() const { return batches_.size(); }
-  // Codes are places in the column's dictionary, or null.
-  [[nodiscard]] Batch batch(std::size_t index);
-
- private:
-  struct Message {
-    std::vector<std::uint64_t> metadata;  // aligned
-    std::size_t metadata_bytes = 0;
-    std::string_view body;
-    std::string place;
-  };
-  struct Place {
-    std::int64_t offset = 0;
-    std::int32_t metadata_length = 0;
-    std::int64_t body_length = 0;
-  };
-  void read_footer();
-  void read_dictionary(const Place& place, std::size_t index, std::vector<bool>& is_read);
-  [[nodiscard]] Message message(const Place& place, std::string name);
-
-  std::string_view bytes_;
-  DecodingBudget budget_;
-  Schema schema_;
-  std::vector<int> index_bits_;               // of each column of texts
-  std::vector<std::int64_t> dictionary_ids_;  // of each column of texts
-  std::vector<Place> batches_;
 };
 
 }  // namespace gputopo::fleet::arrow

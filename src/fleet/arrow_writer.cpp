@@ -1,3 +1,5 @@
+#include "fleet/arrow_writer.h"
+
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Documents of nodes and reports of GPUs, told apart and taken apart.
+#include "fleet/document.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

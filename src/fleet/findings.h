@@ -13,12 +13,9 @@ namespace gputopo::fleet {
 [[nodiscard]] std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything);
 // A row for each odd value (RFC 4180).
 [[nodiscard]] std::string findings_to_csv(const Judgement& judgement);
-[[nodiscard]] std::string findings_to_json(const Judgement& judgement);
 // The text format of Prometheus; the same where the store could not be read: a collector must see that.
 [[nodiscard]] std::string findings_to_prometheus(const Judgement& judgement);
 [[nodiscard]] std::string failure_to_prometheus(std::string_view problem);
-// One page without scripts and network: a map of GPUs by value, and each odd GPU.
-[[nodiscard]] std::string findings_to_html(const Judgement& judgement);
 
 // ---- What they have in common ----
 

@@ -1,3 +1,5 @@
+#include "fleet/findings_html.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

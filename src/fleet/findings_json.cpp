@@ -1,3 +1,5 @@
+#include "fleet/findings_json.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -8,6 +8,7 @@
 
 #include "file/file_failure.h"
 #include "file/visible.h"
+#include "fleet/document.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 

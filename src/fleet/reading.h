@@ -36,11 +36,6 @@ struct Run {
   std::vector<Reading> readings;
 };
 
-struct Document {
-  std::vector<Run> runs;
-  std::vector<std::string> problems;  // one line each: of what in it is no run
-};
-
 // Stable, and says nothing of what it is made of: 16 digits.
 [[nodiscard]] std::string anonymous_id(std::string_view text);
 
@@ -48,11 +43,6 @@ struct Document {
 [[nodiscard]] std::optional<std::int64_t> parse_timestamp(std::string_view text);
 // The other way: "2026-11-25T16:10:06Z".
 [[nodiscard]] std::string timestamp_text(std::int64_t seconds);
-
-// `place`: what tells this report's GPU from others, where the document does not: its path within the folder. `name`:
-// what the run is called, empty if it is to have none but ids.
-// Throws FormatError: not JSON, neither a report nor a node's document.
-[[nodiscard]] Document read_document(std::string_view text, const std::string& place, bool keep_names);
 
 // The values of a report, for tests and for what reads documents.
 [[nodiscard]] Run run_of(const Topology& topology);

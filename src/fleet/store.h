@@ -79,8 +79,4 @@ class Store {
   std::unordered_set<std::string> reports_;
 };
 
-[[nodiscard]] std::string write_store(const Store& store);
-// Throws FormatError.
-[[nodiscard]] Store read_store(std::string_view bytes);
-
 }  // namespace gputopo::fleet

@@ -1,4 +1,5 @@
-// The store as a table of Arrow: a row for each reading, which says of which run it is.
+#include "fleet/store_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 #include <utility>
 
 #include "file/limits.h"
+#include "fleet/arrow_reader.h"
 #include "fleet/arrow_table.h"
+#include "fleet/arrow_writer.h"
 #include "fleet/store.h"
 #include "gputopo/error.h"
 

@@ -38,13 +38,4 @@ struct Prediction {
 // Throws FormatError where the report lacks what this kernel needs, and where a block does not fit on an SM.
 [[nodiscard]] Prediction predict(const Topology& topology, const Kernel& kernel);
 
-[[nodiscard]] std::string prediction_to_text(const Prediction& prediction);
-[[nodiscard]] std::string prediction_to_json(const Prediction& prediction);
-// The roofline of the report with the kernel's point on each level that its bytes pass.
-[[nodiscard]] std::string prediction_to_svg(const Prediction& prediction);
-
-// "990.7 us"; "bound by bandwidth of device, 1.395 x the next: bandwidth of l2".
-[[nodiscard]] std::string time_text(double seconds);
-[[nodiscard]] std::string bound_text(const Prediction& prediction);
-
 }  // namespace gputopo::kernel_model

@@ -1,4 +1,5 @@
-// A prediction for programs: docs/model.md has the fields.
+#include "kernel_model/prediction_json.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 

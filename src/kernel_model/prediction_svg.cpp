@@ -1,11 +1,12 @@
-// A kernel's point in the roofline: a slanted ceiling for each level that its bytes pass, a flat one for each type of
-// arithmetic, and the kernel at its intensity on each level.
+#include "kernel_model/prediction_svg.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernel_model/prediction.h"
+#include "kernel_model/prediction_text.h"
 #include "report/drawing/draw.h"
 #include "report/words/units.h"
 

@@ -1,4 +1,5 @@
-// A prediction as a person reads it.
+#include "kernel_model/prediction_text.h"
+
 #include <fmt/format.h>
 
 #include <cmath>

@@ -11,7 +11,6 @@
 
 #include "gputopo/node.h"
 #include "node/link_decision.h"
-#include "node/link_rounds.h"
 
 namespace gputopo::node {
 
@@ -79,14 +78,5 @@ class LinkRuns {
 
 // Of each transfer that a bandwidth was measured with.
 [[nodiscard]] std::optional<std::uint64_t> bytes_of(const Attribute& bandwidth);
-
-inline constexpr std::uint64_t kLargestSize = 256ull << 20;  // that is tried of copies by size, without `full`
-
-// `copy_latency` and `copy_half_size` of links whose copy_bandwidth is known, which is as it is alone for all of a
-// batch.
-void measure_sizes(LinkRuns& runs, const Batch& batch);
-
-// Several transfers at once, once each link is known.
-void measure_together(LinkRuns& runs);
 
 }  // namespace gputopo::node

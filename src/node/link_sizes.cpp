@@ -1,4 +1,5 @@
-// Copies by their size: what a small one takes, and how large one must be for half of the bandwidth.
+#include "node/link_sizes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

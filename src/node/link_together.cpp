@@ -1,4 +1,5 @@
-// Several transfers at once: what they get together, and which of them share a part.
+#include "node/link_together.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,6 +12,8 @@
 #include "node/link_decision.h"
 #include "node/link_rounds.h"
 #include "node/link_runs.h"
+#include "node/link_sizes.h"
+#include "node/link_together.h"
 
 namespace gputopo {
 namespace {

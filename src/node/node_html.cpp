@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "gputopo/node.h"
+#include "node/node_svg.h"
 #include "node/node_view.h"
 #include "report/drawing/chart.h"
 #include "report/drawing/plot.h"

@@ -12,6 +12,7 @@
 #include "gputopo/node.h"
 #include "gputopo/report.h"
 #include "report/json/attribute.h"
+#include "report/json/json.h"
 
 namespace gputopo {
 namespace {

@@ -1,4 +1,5 @@
-// The picture of a node: NUMA nodes above, GPUs below, links as wide as they are fast.
+#include "node/node_svg.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

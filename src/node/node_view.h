@@ -2,14 +2,12 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gputopo/node.h"
-#include "report/drawing/markup.h"
 
 namespace gputopo::node {
 
@@ -56,8 +54,5 @@ struct Matrix {
 
 // Why something is missing or doubtful, a line each.
 [[nodiscard]] std::vector<std::string> remarks_of(const NodeReport& report);
-
-// The node as a picture: sockets, GPUs and links as wide as they are fast. A document of its own.
-[[nodiscard]] report::Markup node_svg(const NodeReport& report);
 
 }  // namespace gputopo::node

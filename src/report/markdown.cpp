@@ -4,6 +4,7 @@
 
 #include "file/visible.h"
 #include "gputopo/report.h"
+#include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/chart.h"
 #include "report/drawing/curve.h"
 #include "report/drawing/markup.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/file.h"
 #include "support/command.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fleet/store.h"
+#include "fleet/store_file.h"
 #include "gputopo/file.h"
 #include "gputopo/report.h"
 #include "support/command.h"

@@ -1,11 +1,12 @@
 // Machine files that cannot be: the message names the field and what is allowed.
+#include "device/sim/machine_file.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "device/sim/machine/machine.h"
 #include "gputopo/device.h"
 #include "gputopo/report.h"
 #include "support/command.h"

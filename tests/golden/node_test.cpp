@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gputopo/file.h"
-#include "node/node_view.h"
+#include "node/node_svg.h"
 #include "report/html/page.h"
 #include "support/golden.h"
 

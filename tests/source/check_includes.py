@@ -52,7 +52,7 @@ FOLDERS = {
         "sim/machine": ["driver"], "sim/cache": ["sim/machine"], "sim/memory": ["sim/cache", "sim/machine"],
         "sim/programs": ["sim/memory", "sim/machine"],
         "sim": ["driver", "sim/machine", "sim/memory", "sim/programs"],
-        "": ["driver", "cuda", "hip", "node", "replay", "sim/machine"],
+        "": ["driver", "cuda", "hip", "node", "replay", "sim/machine", "sim"],
     },
     "discover": {"findings": [], "measure": ["findings"], "": ["findings", "measure"]},
     "report": {

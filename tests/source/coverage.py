@@ -19,7 +19,7 @@ READERS = [
     "src/device/driver/info_check.cpp", "src/device/driver/info_fields.h", "src/device/registry.cpp", "src/device/replay/*",
     "src/device/sim/machine_*", "src/device/sim/limits.*",
     "src/model/catalogue.cpp", "src/model/likeness.*", "src/program/*",
-    "src/report/compare/check.cpp", "src/report/words/csv_text.h", "src/report/json/json.cpp", "src/report/drawing/markup.*",
+    "src/report/compare/check.cpp", "src/report/words/csv_text.*", "src/report/json/json.cpp", "src/report/drawing/markup.*",
     "src/report/compare/prometheus_text.*", "src/report/json/upgrade.*", "src/report/json/value.h", "src/report/words/visible_report.*",
 ]
 # Without those that read nothing: they take long.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "device/sim/machine_file.h"
 #include "gputopo/catalogue.h"
 #include "probe/capacity/change_point_decision.h"
 #include "support/random_machine.h"

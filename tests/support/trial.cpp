@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "device/sim/sim_device.h"
 #include "report/words/value_text.h"
 #include "support/seeds.h"
 #include "support/wide_machine.h"

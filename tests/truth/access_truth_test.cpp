@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

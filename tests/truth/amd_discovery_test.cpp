@@ -6,6 +6,8 @@
 
 #include "device/hip/hip_device.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
 #include "support/fake_hip.h"

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/program.h"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/file.h"
 #include "support/method_comparison.h"

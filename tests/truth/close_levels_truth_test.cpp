@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"

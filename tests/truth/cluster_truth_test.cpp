@@ -10,6 +10,7 @@
 
 #include "device/sim/machine/machine.h"
 #include "device/sim/programs/cluster.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/accuracy.h"
 #include "support/draw.h"

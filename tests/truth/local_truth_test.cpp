@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "support/trial.h"
 #include "support/two_level_machine.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "support/random_machine.h"
 #include "support/trial.h"
 

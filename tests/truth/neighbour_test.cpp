@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 

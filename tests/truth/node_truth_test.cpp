@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "device/node/sim_links.h"
 #include "device/node/sim_node.h"
 #include "device/sim/machine/random.h"
 #include "gputopo/node.h"

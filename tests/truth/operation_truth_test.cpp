@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "support/draw.h"

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/number_of.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "support/trial.h"
 
 namespace gputopo {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/random_machine.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "gputopo/discover.h"
 #include "support/seeds.h"
 #include "support/trial.h"

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"

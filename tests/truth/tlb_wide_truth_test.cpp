@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "support/accuracy.h"
 #include "support/draw.h"
 #include "support/random_machine.h"

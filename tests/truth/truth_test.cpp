@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"

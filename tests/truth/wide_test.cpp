@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 
+#include "device/sim/machine_file.h"
 #include "gputopo/report.h"
 #include "support/accuracy.h"
 #include "support/machine_text.h"

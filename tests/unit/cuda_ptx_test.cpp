@@ -16,10 +16,16 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "device/cuda/access_ptx.h"
+#include "device/cuda/chase_ptx.h"
+#include "device/cuda/cluster_ptx.h"
+#include "device/cuda/code_ptx.h"
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/launch_ptx.h"
 #include "device/cuda/machine_code.h"
+#include "device/cuda/occupancy_ptx.h"
 #include "device/cuda/operation_ptx.h"
-#include "device/cuda/ptx.h"
+#include "device/cuda/stream_ptx.h"
 #include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"

@@ -2,7 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "support/message_of.h"

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "fleet/findings.h"
+#include "fleet/findings_html.h"
+#include "fleet/findings_json.h"
 #include "fleet/judgement.h"
 #include "support/fleet_model.h"
 #include "support/prometheus_check.h"

@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "fleet/arrow_reader.h"
 #include "fleet/arrow_table.h"
+#include "fleet/arrow_writer.h"
+#include "fleet/document.h"
 #include "fleet/judgement.h"
 #include "fleet/merge.h"
 #include "fleet/store.h"
+#include "fleet/store_file.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "gputopo/report.h"

@@ -18,9 +18,15 @@
 #include <set>
 #include <sstream>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/access_source.h"
+#include "device/hip/chase_source.h"
+#include "device/hip/code_source.h"
+#include "device/hip/gfx_target.h"
+#include "device/hip/occupancy_source.h"
 #include "device/hip/operation_source.h"
 #include "device/hip/runtime_api.h"
+#include "device/hip/stream_source.h"
+#include "device/hip/transfer_source.h"
 #include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"

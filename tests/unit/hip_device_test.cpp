@@ -10,9 +10,10 @@
 #include <numeric>
 
 #include "device/driver/sysfs.h"
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/kfd_topology.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"

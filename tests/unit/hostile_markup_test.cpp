@@ -7,14 +7,15 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "fleet/findings.h"
+#include "fleet/findings_html.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
 #include "gputopo/file.h"
 #include "gputopo/node.h"
 #include "gputopo/report.h"
 #include "kernel_model/prediction.h"
-#include "node/node_view.h"
+#include "kernel_model/prediction_svg.h"
+#include "node/node_svg.h"
 #include "report/drawing/plot.h"
 #include "support/hostile_json.h"
 #include "support/markup_structure.h"

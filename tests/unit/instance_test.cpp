@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"

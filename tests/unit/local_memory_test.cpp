@@ -7,8 +7,8 @@
 
 #include <cstring>
 
+#include "device/cuda/chase_ptx.h"
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/ptx.h"
 #include "device/launch/chase_encode.h"
 #include "gputopo/error.h"
 #include "probe/survey/site.h"

@@ -15,7 +15,9 @@
 
 #include "device/sim/cache/index.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "device/sim/memory/hierarchy.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/device.h"
 #include "gputopo/program.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/sim_device.h"
 #include "probe/survey/survey.h"
 
 namespace gputopo::probe {

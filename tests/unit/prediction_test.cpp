@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
+#include "kernel_model/prediction_json.h"
+#include "kernel_model/prediction_svg.h"
+#include "kernel_model/prediction_text.h"
 #include "support/message_of.h"
 #include "support/model_report.h"
 #include "support/saved_report.h"

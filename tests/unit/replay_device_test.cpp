@@ -7,7 +7,8 @@
 
 #include "device/replay/recording.h"
 #include "device/replay/replay.h"
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/report.h"
 #include "support/command.h"
 #include "support/message_of.h"

@@ -7,6 +7,7 @@
 
 #include "gputopo/report.h"
 #include "report/compare/compared_curves.h"
+#include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/curve.h"
 #include "support/saved_report.h"
 

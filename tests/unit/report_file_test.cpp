@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "file/writable.h"
+#include "file/output.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "support/command.h"

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_check.h"
+#include "device/sim/sim_device.h"
 
 namespace gputopo::sim {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "device/sim/cache/homes.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/sim_device.h"
 
 namespace gputopo::sim {
 namespace {

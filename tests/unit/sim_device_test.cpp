@@ -1,4 +1,6 @@
 // The simulated device: every level, space and kind of noise shows in the answers as the machine file says.
+#include "device/sim/sim_device.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/node/sim_links.h"
 #include "gputopo/error.h"
 #include "support/message_of.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
+#include "device/sim/sim_device.h"
 #include "gputopo/device.h"
 #include "support/two_level_machine.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/sim/machine/random.h"
+#include "device/sim/machine_file.h"
 #include "device/sim/memory/hierarchy.h"
 #include "device/sim/memory/noise.h"
 #include "device/sim/memory/simulator.h"

@@ -1,12 +1,9 @@
-// The kernels that run access programs: all lanes of every warp follow a chain of their own through the working set.
-// What the timing depends on:
-// - The phases, and what stands around the readings of the clock (ptx_text.h).
-// - Wide loads are volatile, or ptxas might leave out the part that nobody reads.
-// - Stores are volatile, or ptxas would leave all but the last of them out; so are the loads that read them back, or it
-//   would hand the value over in a register. What an atomic returns is what the next one adds.
+#include "device/cuda/access_ptx.h"
+
 #include <cstddef>
 
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_phases.h"
 #include "device/cuda/ptx_text.h"
 #include "device/launch/access_kernels.h"
 

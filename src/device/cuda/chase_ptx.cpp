@@ -1,18 +1,13 @@
-// The kernels that run chase programs. What the timing depends on, and a test checks in the machine code where it can:
-// - A load is predicated on the clock value read before it, so it cannot move above that reading, and the second
-//   reading stands behind a branch on the loaded value, so it cannot move above the arrival of the data. Without the
-//   branch ptxas moves it: dependences that it can fold away do not hold it. Both readings are of %clock64 and all its
-//   bits are used, because ptxas reads %clock in two ways of different cost.
-// - The loops are not unrolled by the compiler, and each is passed through once with its loads off, so that the pass
-//   that counts finds its code in the instruction cache.
-// - No address comes from constant memory within a step (no jump table, no parameter).
-// - Descriptors are read with ld.global.cg and written with st.global.cg, which leave L1 alone.
 #include "device/cuda/chase_ptx.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <span>
+
+#include "device/cuda/chase_steps_ptx.h"
+#include "device/cuda/fill_ptx.h"
+#include "device/cuda/kernel_layout.h"
 
 namespace gputopo::cuda {
 namespace {

@@ -1,28 +1,29 @@
-// The parts of the module that runs chase programs.
+// The kernels that run chase programs. What the timing depends on, and a test checks in the machine code where it can:
+// - A load is predicated on the clock value read before it, so it cannot move above that reading, and the second
+//   reading stands behind a branch on the loaded value, so it cannot move above the arrival of the data. Without the
+//   branch ptxas moves it: dependences that it can fold away do not hold it. Both readings are of %clock64 and all its
+//   bits are used, because ptxas reads %clock in two ways of different cost.
+// - The loops are not unrolled by the compiler, and each is passed through once with its loads off, so that the pass
+//   that counts finds its code in the instruction cache.
+// - No address comes from constant memory within a step (no jump table, no parameter).
+// - Descriptors are read with ld.global.cg and written with st.global.cg, which leave L1 alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "device/cuda/kernel_layout.h"
-#include "device/cuda/ptx_text.h"
+#include "device/cuda/ptx_target.h"
 
 namespace gputopo::cuda {
 
-// The code of a kind of step in a space, at a label of its own. It is entered with a StepTask's fields in registers and
-// leaves through STEP_DONE with %time0 and %time1, through STEP_ERROR, or through STEP_END.
-struct CodePath {
-  std::uint32_t code;  // StepTask::code
-  std::string label;
-  void (*emit)(PtxText&, const std::string& label, Space);
-  Space space;
-};
-// In ascending order of their codes. Those of local memory are of kernels that have some.
-[[nodiscard]] std::vector<CodePath> code_paths(bool has_local);
-
-// Kernel "fill" writes the links of arrays. Kernel "spin" keeps every SM busy and records the clocks of the first
-// block.
-void fill_kernel(PtxText& text);
-void spin_kernel(PtxText& text);
+// The module with the kernels "fill", "chase" and "spin" (parameters: see kernel_layout.h) and the constant bank
+// "constant_bank".
+[[nodiscard]] std::string generate_chase_ptx(const PtxTarget& target);
+// The module with a kernel "chase" whose programs have arrays in local memory, too, and "constant_bank". Drivers keep
+// that memory for every thread that the GPU can run at a time, so that there is a module for each size of it.
+// `frame_bytes`: of a thread.
+[[nodiscard]] std::string generate_local_chase_ptx(const PtxTarget& target, std::uint64_t frame_bytes);
+// That of the smallest module whose frame holds so many bytes of a warp.
+[[nodiscard]] std::uint64_t local_frame_bytes(std::uint64_t local_bytes);
 
 }  // namespace gputopo::cuda

@@ -1,8 +1,9 @@
-// The code of the steps of chase programs. What the timing depends on stands in chase_ptx.cpp.
+#include "device/cuda/chase_steps_ptx.h"
+
 #include <bit>
 #include <cstddef>
 
-#include "device/cuda/chase_ptx.h"
+#include "device/cuda/kernel_layout.h"
 #include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::cuda {

@@ -1,15 +1,9 @@
-// The kernels that run cluster programs: chases and reads through the shared memory of another block of the cluster
-// (distributed shared memory), and asynchronous bulk copies. What the timing depends on stands in ptx_text.h, and:
-// - Every block waits for those of its cluster before it touches their shared memory, and before it ends: the shared
-//   memory of a block is gone with it.
-// - Links are written by who follows them: they are addresses in the reader's own view of the cluster. They are generic
-//   addresses, as ld.shared::cluster becomes a generic load too, but one whose address is put together anew each time,
-//   which a chase would count.
-// - Where a read begins is not known to the compiler, nor where the working set ends, so no load can be left out.
-// - A bulk copy reports to a barrier in shared memory (mbarrier). A slot is used again once its copy has arrived.
+#include "device/cuda/cluster_ptx.h"
+
 #include <cstddef>
 
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_phases.h"
 #include "device/cuda/ptx_text.h"
 #include "gputopo/error.h"
 

@@ -4,6 +4,7 @@
 
 #include "device/cuda/cluster_decode.h"
 #include "device/cuda/cluster_layout.h"
+#include "device/cuda/cluster_ptx.h"
 
 namespace gputopo::cuda {
 

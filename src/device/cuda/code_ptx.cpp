@@ -1,13 +1,5 @@
-// The kernel that runs instruction programs: one long stretch of straight-line code, compiled once, of which every step
-// runs a part. What the timing depends on, and a test checks in the machine code:
-// - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
-//   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
-// - The end of a pass stands right in front of the stretch, where the next begins: what a pass runs is one piece (but
-//   see let_threads_differ).
-// - The lead stands between them in a kernel of its own. A pass can begin at so many places there that the compiler
-//   makes every few instructions wait for those before.
-// - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a
-//   step asks for them.
+#include "device/cuda/code_ptx.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

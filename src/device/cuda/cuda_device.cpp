@@ -3,13 +3,20 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "device/cuda/access_ptx.h"
+#include "device/cuda/chase_ptx.h"
+#include "device/cuda/cluster_ptx.h"
 #include "device/cuda/cluster_runner.h"
+#include "device/cuda/code_ptx.h"
 #include "device/cuda/empty_kernels.h"
+#include "device/cuda/launch_ptx.h"
 #include "device/cuda/nvml_api.h"
 #include "device/cuda/occupancy_modules.h"
+#include "device/cuda/occupancy_ptx.h"
 #include "device/cuda/operation_modules.h"
 #include "device/cuda/operation_ptx.h"
 #include "device/cuda/program_modules.h"
+#include "device/cuda/stream_ptx.h"
 #include "device/cuda/streams.h"
 #include "device/driver/info_check.h"
 #include "device/launch/launch_device.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "device/cuda/cuda_node.h"
 #include "device/cuda/link_gpu.h"
 #include "device/node/link_runner.h"
 #include "gputopo/error.h"

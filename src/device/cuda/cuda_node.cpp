@@ -1,9 +1,9 @@
-// What the system says of a node with NVIDIA GPUs.
+#include "device/cuda/cuda_node.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "device/cuda/cuda_links.h"
 #include "device/cuda/nvml_api.h"
 #include "device/driver/info_check.h"
 #include "device/driver/sysfs.h"

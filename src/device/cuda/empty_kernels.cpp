@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 
+#include "device/cuda/launch_ptx.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {
 namespace {
 
 constexpr unsigned kThreads = 32;
-// Of a kernel of any GPU, and of one from compute capability 7.0 on with a driver of CUDA 12.1 (PTX 8.1).
-constexpr std::uint32_t kFewArgumentBytes = 4096;
-constexpr std::uint32_t kManyArgumentBytes = 32'760;
-
 void require_graphs(const Driver& driver) {
   const bool has_all = driver.graph_create != nullptr && driver.graph_add_kernel_node != nullptr &&
                        driver.graph_instantiate != nullptr && driver.graph_launch != nullptr &&
@@ -75,17 +71,5 @@ std::unique_ptr<launch::LaunchGraph> EmptyKernels::graph_of(std::uint32_t launch
 }
 
 void EmptyKernels::wait() { gpu_.driver()->check(gpu_.driver()->ctx_synchronize(), "kernel empty"); }
-
-LaunchTarget launch_target(const PtxTarget& target, int driver_version) {
-  constexpr int kFirstSm = 70;
-  constexpr int kFirstDriver = 12010;
-  if (target.sm < kFirstSm || driver_version < kFirstDriver) return {target, kFewArgumentBytes};
-  PtxTarget with_many = target;
-  if (std::pair(target.ptx_major, target.ptx_minor) < std::pair(8, 1)) {
-    with_many.ptx_major = 8;
-    with_many.ptx_minor = 1;
-  }
-  return {with_many, kManyArgumentBytes};
-}
 
 }  // namespace gputopo::cuda

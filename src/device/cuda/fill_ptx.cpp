@@ -1,8 +1,9 @@
-// The kernels beside the chase: one prepares its arrays, the other wakes the GPU.
+#include "device/cuda/fill_ptx.h"
+
 #include <bit>
 #include <cstddef>
 
-#include "device/cuda/chase_ptx.h"
+#include "device/cuda/kernel_layout.h"
 
 namespace gputopo::cuda {
 namespace {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/cuda/chase_ptx.h"
 #include "device/cuda/context_limits.h"
 #include "device/cuda/nvml_api.h"
 #include "device/driver/info_check.h"

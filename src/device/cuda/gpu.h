@@ -15,7 +15,6 @@
 #include "device/cuda/kernel_timer.h"
 #include "device/cuda/local_memory.h"
 #include "device/cuda/nvml_api.h"
-#include "device/cuda/ptx.h"
 #include "device/launch/chase_gpu.h"
 #include "gputopo/device.h"
 

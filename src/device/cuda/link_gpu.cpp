@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/cuda/transfer_ptx.h"
 #include "file/limits.h"
 #include "gputopo/program/transfer.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/cuda/driver_api.h"
-#include "device/cuda/ptx.h"
+#include "device/cuda/ptx_target.h"
 #include "device/cuda/transfer_queue.h"
 #include "device/node/link_driver.h"
 

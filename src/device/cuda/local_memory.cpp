@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/cuda/chase_ptx.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {

@@ -7,7 +7,7 @@
 
 #include "device/cuda/compile_ahead.h"
 #include "device/cuda/driver_api.h"
-#include "device/cuda/ptx.h"
+#include "device/cuda/ptx_target.h"
 #include "gputopo/device.h"
 
 namespace gputopo::cuda {

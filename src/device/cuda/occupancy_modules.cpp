@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "device/cuda/occupancy_ptx.h"
+
 namespace gputopo::cuda {
 
 void OccupancyModules::prepare(std::span<const std::uint32_t> registers) {

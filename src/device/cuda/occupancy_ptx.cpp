@@ -1,6 +1,5 @@
-// The kernels that run occupancy programs: blocks that stay for so many cycles, and watch the clocks. Values that are
-// to stay in registers come from memory by volatile loads before, and what is done with them after needs a reading of
-// the clock from the end: the compiler can neither load them again nor put them together sooner.
+#include "device/cuda/occupancy_ptx.h"
+
 #include <cstddef>
 
 #include "device/cuda/kernel_layout.h"

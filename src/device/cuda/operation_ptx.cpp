@@ -1,6 +1,6 @@
 // The kernels that run operation programs: straight lines of the operations of operations.def, chained. What the timing
 // depends on:
-// - The phases, and what stands around the readings of the clock (ptx_text.h).
+// - The phases, and what stands around the readings of the clock (ptx_phases.h).
 // - Operands come from memory, through an address that the compiler takes for another in every lane: or it would know
 //   their values, or compute once for the whole warp. Those that a chain begins with are volatile loads: chains that
 //   began alike would be one.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_phases.h"
 #include "device/cuda/ptx_text.h"
 #include "device/cuda/tensor_memory_ptx.h"
 #include "gputopo/error.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "device/cuda/ptx.h"
+#include "device/cuda/ptx_target.h"
 #include "device/launch/operation_kernels.h"
 
 namespace gputopo::cuda {

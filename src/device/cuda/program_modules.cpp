@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "device/cuda/access_ptx.h"
+#include "device/cuda/code_ptx.h"
 #include "device/cuda/machine_code.h"
 
 namespace gputopo::cuda {

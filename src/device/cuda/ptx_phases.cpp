@@ -1,4 +1,5 @@
-// What the kernels share that time a chain of accesses: blocks that start together, and two phases.
+#include "device/cuda/ptx_phases.h"
+
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
 

@@ -2,6 +2,7 @@
 #include "device/cuda/ptx_text.h"
 
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_target.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {

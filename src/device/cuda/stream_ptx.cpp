@@ -1,5 +1,5 @@
-// The kernels that run stream programs: one module for each shape, so that every offset within a thread's accesses is a
-// constant and the inner loop is little but loads or stores.
+#include "device/cuda/stream_ptx.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/cuda/stream_ptx.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"
 

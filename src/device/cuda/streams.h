@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/cuda/gpu.h"
+#include "device/cuda/stream_ptx.h"
 #include "device/launch/stream_layout.h"
 
 namespace gputopo::cuda {

@@ -1,4 +1,5 @@
-// The kernels of transfers. Every address is a universal one: of this GPU, of another that it reaches, of the host.
+#include "device/cuda/transfer_ptx.h"
+
 #include "device/cuda/ptx_text.h"
 #include "gputopo/program/transfer.h"
 

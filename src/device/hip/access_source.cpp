@@ -1,15 +1,10 @@
-// The kernels that run access programs: all lanes of every wavefront follow a chain of their own through the working
-// set. What the timing depends on, and a test checks in the machine code:
-// - A chain with all its readings of the clock is one piece of assembly: two readings, of which the second is the start
-//   and the difference what a reading costs; the accesses; the wait until the last of them has ended; the end.
-// - Every access but a store waits for the one before. The loop's own instructions stand behind an access and before
-//   the next one's wait, so that they take no time of their own.
-// - The piece is passed once untimed, so that its code is in the instruction cache.
+#include "device/hip/access_source.h"
+
 #include <fmt/format.h>
 
 #include <cstddef>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/source_text.h"
 #include "device/launch/access_kernels.h"
 

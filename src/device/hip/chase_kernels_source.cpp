@@ -1,8 +1,11 @@
-// The kernels that take the steps of chase programs, and those beside them that prepare arrays and wake the GPU.
+#include "device/hip/chase_kernels_source.h"
+
 #include <fmt/format.h>
 
-#include "device/hip/chase_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/source_text.h"
+#include "device/launch/kernel_layout.h"
+#include "gputopo/program/chase.h"
 
 namespace gputopo::hip {
 namespace {

@@ -1,7 +1,9 @@
-// The steps of chase programs. What the timing depends on stands in chase_source.cpp.
+#include "device/hip/chase_steps_source.h"
+
 #include <fmt/format.h>
 
-#include "device/hip/chase_source.h"
+#include "device/hip/gfx_target.h"
+#include "gputopo/program/chase.h"
 
 namespace gputopo::hip {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "device/hip/gfx_target.h"
+#include "device/hip/occupancy_source.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {

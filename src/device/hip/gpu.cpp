@@ -11,6 +11,8 @@
 
 #include "device/driver/info_check.h"
 #include "device/driver/sysfs.h"
+#include "device/hip/chase_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"

@@ -9,7 +9,7 @@
 
 #include "device/hip/cu_masks.h"
 #include "device/hip/device_wait.h"
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/kfd_topology.h"
 #include "device/hip/runtime_api.h"
 #include "device/launch/chase_gpu.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "device/hip/device_wait.h"
-#include "device/hip/kernel_source.h"
 #include "device/hip/runtime_api.h"
+#include "device/hip/transfer_source.h"
 #include "device/node/link_driver.h"
 
 namespace gputopo::hip {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "device/hip/occupancy_source.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {

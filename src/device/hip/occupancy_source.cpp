@@ -1,10 +1,12 @@
-// Kernels that load nothing: blocks that stay on their CU and watch the clocks, whose threads are given a number of
-// vector registers, and one that does nothing.
+#include "device/hip/occupancy_source.h"
+
 #include <fmt/format.h>
 
 #include <cstddef>
 
+#include "device/hip/gfx_target.h"
 #include "device/hip/source_text.h"
+#include "device/launch/kernel_layout.h"
 
 namespace gputopo::hip {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/launch/operation_kernels.h"
 
 namespace gputopo::hip {

@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "device/hip/access_source.h"
+#include "device/hip/code_source.h"
+#include "device/hip/gfx_target.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {

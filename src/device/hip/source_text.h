@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 
 namespace gputopo::hip {
 

@@ -1,8 +1,8 @@
-// The kernel of a stream program. What is measured is one piece of assembly: all the loads (or stores) that a thread
-// has in flight, then one wait. The values read are used, as far as the compiler knows.
+#include "device/hip/stream_source.h"
+
 #include <fmt/format.h>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/source_text.h"
 
 namespace gputopo::hip {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/hip/gfx_target.h"
+#include "device/hip/stream_source.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"
 

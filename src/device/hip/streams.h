@@ -3,8 +3,9 @@
 
 #include <vector>
 
+#include "device/hip/gfx_target.h"
 #include "device/hip/gpu.h"
-#include "device/hip/kernel_source.h"
+#include "device/hip/stream_source.h"
 #include "device/launch/stream_layout.h"
 
 namespace gputopo::hip {

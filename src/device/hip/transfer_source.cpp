@@ -1,6 +1,6 @@
-// The kernels of transfers. Every address is one that this GPU reaches: of its own memory, of another GPU's, of the
-// host's.
-#include "device/hip/kernel_source.h"
+#include "device/hip/transfer_source.h"
+
+#include "device/hip/gfx_target.h"
 #include "device/hip/source_text.h"
 #include "gputopo/program/transfer.h"
 

@@ -9,14 +9,6 @@
 
 namespace gputopo::launch {
 
-TextureView ChaseGpu::make_texture(Address, std::uint64_t, std::uint32_t) {
-  throw NotSupportedError("this GPU's kernels read no textures");
-}
-
-void ChaseGpu::set_constants(Address, std::uint64_t) {
-  throw NotSupportedError("this GPU's kernels have no bank of constants");
-}
-
 ChasePlan ChaseRunner::plan_of(const ChaseJob& job) const {
   const ChaseProgram& program = *job.program;
   gpu_.check(program);

@@ -474,20 +474,6 @@ class LinkRunner : public Links {
 
 }  // namespace
 
-const char* name_of(LinkKernel kernel) {
-  switch (kernel) {
-    case LinkKernel::kLoad:
-      return "load";
-    case LinkKernel::kAtomic:
-      return "atomic";
-    case LinkKernel::kAtomicOfGpu:
-      return "atomic_of_gpu";
-    case LinkKernel::kStore:
-      break;
-  }
-  return "store";
-}
-
 std::unique_ptr<Links> run_links(std::unique_ptr<LinkDriver> driver, NodeInfo info) {
   return std::make_unique<LinkRunner>(std::move(driver), std::move(info));
 }

@@ -1,4 +1,5 @@
-// Answers transfers from a NodeSpec: what shares a segment shares its rate.
+#include "device/node/sim_links.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,6 @@
 // hold what is measured to.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,11 +48,5 @@ struct NodeSpec {
 [[nodiscard]] NodeSpec parse_node(std::string_view text);
 [[nodiscard]] std::vector<std::string> builtin_node_names();
 [[nodiscard]] std::optional<std::string> builtin_node(std::string_view name);
-
-[[nodiscard]] std::unique_ptr<Links> make_sim_links(NodeSpec spec, std::uint64_t seed);
-
-// What each of them gets where all run at once, in bytes a second: the segments are shared fairly (max-min). The truth.
-[[nodiscard]] std::vector<double> fair_rates(const NodeSpec& spec, TransferOp op,
-                                             const std::vector<Transfer>& transfers);
 
 }  // namespace gputopo::node

@@ -1,4 +1,5 @@
-// What makes a machine possible. Every refusal names the field as the machine file spells it.
+#include "device/sim/machine_check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <set>
 
 #include "device/driver/info_check.h"
+#include "device/sim/machine/check_code.h"
 #include "device/sim/machine/machine.h"
 #include "device/sim/machine/rules.h"
 #include "device/sim/memory/hierarchy.h"
@@ -363,21 +365,6 @@ void check_memory(const MachineSpec& spec) {
 }
 
 }  // namespace
-
-std::optional<SpaceSpec> local_space(const MachineSpec& spec) {
-  const auto told = spec.spaces.find(Space::kLocal);
-  if (told != spec.spaces.end()) return told->second;
-  const auto global = spec.spaces.find(Space::kGlobal);
-  if (spec.info.vendor != "NVIDIA" || global == spec.spaces.end() || global->second.path.empty()) return std::nullopt;
-  const auto nearest = std::ranges::find(spec.caches, global->second.path.front().cache, &CacheSpec::id);
-  if (nearest == spec.caches.end() || is_behind_sms(nearest->scope)) return std::nullopt;
-  return global->second;
-}
-
-void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what) {
-  throw NotSupportedError(
-      fmt::format("{}'s description does not say {}; add it under {}", shown(spec.info.name), what, field));
-}
 
 void check_machine(const MachineSpec& spec) {
   require(!spec.info.name.empty(), "info.name", "must not be empty");

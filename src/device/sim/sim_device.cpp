@@ -1,4 +1,5 @@
-// Answers programs from a MachineSpec: checks them, simulates them on all the host's cores and adds noise.
+#include "device/sim/sim_device.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "device/sim/limits.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_check.h"
 #include "device/sim/memory/noise.h"
 #include "device/sim/memory/simulator.h"
 #include "device/sim/memory/slices.h"

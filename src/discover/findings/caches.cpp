@@ -8,6 +8,7 @@
 #include "discover/findings/code_findings.h"
 #include "discover/findings/told.h"
 #include "probe/capacity/line_size.h"
+#include "probe/code/constants_beside_code.h"
 #include "probe/sharing/neighbour_sets.h"
 #include "probe/sharing/shared_with.h"
 #include "probe/survey/fetch_granularity.h"

@@ -1,6 +1,6 @@
 // What was found of the caches of data: the surveys of the spaces, and of each cache its place in one, then its fetch
 // granularity, its line and its capacity. Each is made once; what a later finding is made with does not depend on who
-// asked first.
+// asked first. cache_requirements.cpp defines the require_...() functions.
 #pragma once
 
 #include <optional>

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "probe/code/edge.h"
+#include "probe/code/jumps.h"
+#include "probe/code/size.h"
+#include "probe/code/survey.h"
+
 namespace gputopo {
 
 const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth) {

@@ -4,8 +4,11 @@
 
 #include "discover/findings/memo.h"
 #include "gputopo/catalogue.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/edge.h"
+#include "probe/code/jumps.h"
 #include "probe/code/operands.h"
+#include "probe/code/size.h"
+#include "probe/code/survey.h"
 
 namespace gputopo {
 

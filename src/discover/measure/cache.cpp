@@ -12,13 +12,18 @@
 #include "probe/bandwidth/streams.h"
 #include "probe/bandwidth/write_policy.h"
 #include "probe/capacity/line_size.h"
+#include "probe/code/constants_beside_code.h"
+#include "probe/latency/attribute.h"
 #include "probe/latency/latency.h"
 #include "probe/latency/miss_penalty.h"
 #include "probe/sharing/amount.h"
 #include "probe/sharing/cache_scope.h"
 #include "probe/sharing/shared_between.h"
+#include "probe/structure/replacement.h"
 #include "probe/survey/fetch_granularity.h"
 #include "probe/warps/address_cost.h"
+#include "probe/warps/atomics.h"
+#include "probe/warps/loaded_latency.h"
 
 namespace gputopo {
 namespace {

@@ -1,5 +1,9 @@
 // Clusters of blocks that read one another's shared memory, and asynchronous bulk copies.
 #include "discover/measure/step.h"
+#include "probe/cluster/bandwidth.h"
+#include "probe/cluster/bulk_copy.h"
+#include "probe/cluster/latency.h"
+#include "probe/cluster/survey.h"
 
 namespace gputopo {
 namespace {

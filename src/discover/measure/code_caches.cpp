@@ -5,6 +5,11 @@
 
 #include "discover/findings/told.h"
 #include "discover/measure/step.h"
+#include "probe/code/fetch.h"
+#include "probe/code/line.h"
+#include "probe/code/pass_step.h"
+#include "probe/code/sharing.h"
+#include "probe/code/ways.h"
 
 namespace gputopo {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "discover/measure/step.h"
+#include "discover/measure/units.h"
 #include "probe/bench/settle.h"
+#include "probe/warps/banks.h"
 
 namespace gputopo {
 

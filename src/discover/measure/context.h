@@ -8,12 +8,12 @@
 #include "discover/findings/code_findings.h"
 #include "discover/findings/memo.h"
 #include "discover/measure/scheduler.h"
-#include "probe/cluster/cluster.h"
+#include "probe/cluster/survey.h"
 #include "probe/compute/control.h"
-#include "probe/compute/operation.h"
+#include "probe/compute/operation_peaks.h"
 #include "probe/compute/sm_resources.h"
 #include "probe/tlb/tlb.h"
-#include "probe/warps/access.h"
+#include "probe/warps/banks_decision.h"
 
 namespace gputopo {
 

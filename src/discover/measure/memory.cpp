@@ -9,9 +9,10 @@
 #include "discover/measure/step.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
-#include "probe/latency/latency.h"
+#include "probe/latency/memory_latency.h"
 #include "probe/latency/surface.h"
 #include "probe/survey/site.h"
+#include "probe/warps/loaded_latency.h"
 
 namespace gputopo {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "probe/compute/operation.h"
+#include "probe/compute/operation_trials.h"
 #include "probe/compute/pipes.h"
 
 namespace gputopo {

@@ -5,6 +5,9 @@
 #include "probe/bandwidth/streams.h"
 #include "probe/latency/latency.h"
 #include "probe/survey/site.h"
+#include "probe/warps/atomics.h"
+#include "probe/warps/banks.h"
+#include "probe/warps/loaded_latency.h"
 
 namespace gputopo {
 namespace {

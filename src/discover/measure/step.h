@@ -27,7 +27,8 @@ template <typename Kind>
   return {Kind{}};
 }
 
-// In the order of the measurement; what needs another's result asks for it.
+// The source of each kind of element defines its own. This is the order of the measurement; what needs another's result
+// asks for it.
 [[nodiscard]] std::span<const Step> cache_steps();
 [[nodiscard]] std::span<const Step> change_point_steps();
 [[nodiscard]] std::span<const Step> partitioned_cache_steps();
@@ -38,10 +39,6 @@ template <typename Kind>
 [[nodiscard]] std::span<const Step> operand_steps();
 [[nodiscard]] std::span<const Step> cluster_steps();
 [[nodiscard]] std::span<const Step> unit_steps();
-
-// Of all peaks, for they are measured together: those that such a GPU may have. Of a peak of which it has none one
-// stands for all, and is refused.
-[[nodiscard]] std::vector<OperationId> peak_operations(const DeviceInfo& info);
 
 // All of them.
 [[nodiscard]] const std::vector<Step>& measure_steps();

@@ -1,4 +1,5 @@
-// What computes: registers and warps, clocks, branches and barriers, peaks of arithmetic.
+#include "discover/measure/units.h"
+
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -8,7 +9,9 @@
 #include "operation/capability.h"
 #include "probe/compute/control.h"
 #include "probe/compute/launch_time.h"
-#include "probe/compute/operation.h"
+#include "probe/compute/operation_peaks.h"
+#include "probe/compute/operation_trials.h"
+#include "probe/compute/sustained.h"
 
 namespace gputopo {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "gputopo/model.h"
 #include "probe/bench/decision.h"
 
 namespace gputopo {
@@ -16,9 +15,6 @@ struct DeviceInfo;
 }
 
 namespace gputopo::probe {
-
-class Lab;
-
 // Two numbers, the lower first.
 using UnitPair = std::pair<std::uint32_t, std::uint32_t>;
 
@@ -75,8 +71,5 @@ struct SharingSms {
   bool all_tried = false;          // every SM that was tried is one of them
 };
 [[nodiscard]] SharingSms sms_that_share(std::uint32_t sm, std::span<const EvictedPart> others);
-
-// "SM", "GPU" or how many SMs share what `sm` has. Throws NotSupportedError where no other SM was tried.
-[[nodiscard]] Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others);
 
 }  // namespace gputopo::probe

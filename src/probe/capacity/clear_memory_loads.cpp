@@ -1,6 +1,8 @@
+#include "probe/capacity/clear_memory_loads.h"
+
 #include <fmt/format.h>
 
-#include "probe/capacity/size_views.h"
+#include "probe/capacity/size.h"
 
 namespace gputopo::probe {
 

@@ -1,7 +1,8 @@
+#include "probe/capacity/fitting_footprint.h"
+
 #include <fmt/format.h>
 
 #include "probe/capacity/fitting_footprint_decision.h"
-#include "probe/capacity/size_views.h"
 
 namespace gputopo::probe {
 namespace {

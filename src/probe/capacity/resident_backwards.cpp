@@ -1,7 +1,8 @@
+#include "probe/capacity/resident_backwards.h"
+
 #include <fmt/format.h>
 
 #include "probe/capacity/resident_backwards_decision.h"
-#include "probe/capacity/size_views.h"
 
 namespace gputopo::probe {
 namespace {

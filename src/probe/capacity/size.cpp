@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "probe/bench/settle.h"
+#include "probe/capacity/clear_memory_loads.h"
+#include "probe/capacity/fitting_footprint.h"
 #include "probe/capacity/packing.h"
-#include "probe/capacity/size_views.h"
+#include "probe/capacity/resident_backwards.h"
 #include "stats/change_point.h"
 
 namespace gputopo::probe {

@@ -21,4 +21,7 @@ namespace gputopo::probe {
 
 [[nodiscard]] Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples);
 
+// The part of the loads of each footprint of the survey that hit in the cache or nearer.
+[[nodiscard]] std::vector<FootprintHits> sweep_of(const Cache& cache);
+
 }  // namespace gputopo::probe

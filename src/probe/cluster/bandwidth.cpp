@@ -1,14 +1,13 @@
-// Bandwidth of distributed shared memory: all warps of all blocks read the shared memory of another block of their
-// cluster, each block that of another, so that every SM reads and is read. The ring (the next rank) is what Luo et al.
-// measured (arXiv 2402.13499); half way round the cluster no block reads from its own TPC. What fools it: SMs that are
-// in no cluster of a size do not read.
+#include "probe/cluster/bandwidth.h"
+
 #include <array>
 #include <cmath>
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/settle.h"
 #include "probe/cluster/bandwidth_decision.h"
-#include "probe/cluster/cluster.h"
+#include "probe/cluster/copies.h"
+#include "probe/cluster/survey.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

@@ -18,8 +18,9 @@ struct ClusterReads {
   double bytes_per_second = 0;  // the median over the copies
 };
 
-// Of several numbers of warps the best, by cluster size: of blocks that read the next rank, and one half way round the
-// cluster, where no block reads from its own TPC. Clusters of up to three have no half way; they have the next.
+// The best rate over several numbers of warps, by cluster size: of blocks that read the next rank, and of blocks that
+// read the one half way round the cluster, where no block reads from its own TPC. Clusters of up to three have no half
+// way; they have the next.
 struct ClusterRates {
   std::size_t best = 0;  // place of the fastest ring
   std::vector<double> ring;

@@ -1,7 +1,5 @@
-// Asynchronous bulk copies (TMA) from device memory to shared memory, beside plain loads of the same bytes.
-// Latency: a thread issues a copy, waits until its barrier in shared memory says that it has arrived, issues the next.
-// Bandwidth: a thread of each SM keeps so many copies of so many bytes under way. What fools them: bytes that L2 holds
-// where memory is meant, so that no byte from memory is copied twice.
+#include "probe/cluster/bulk_copy.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 
 #include "probe/bandwidth/best_shape_decision.h"
 #include "probe/bench/access_trial.h"
-#include "probe/cluster/cluster.h"
+#include "probe/cluster/copies.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

@@ -14,7 +14,7 @@ struct MetInClusters {
   std::size_t sms_seen = 0;
 };
 
-// Of the SMs of every cluster that ran: those that were in one cluster, and those that were in one with a third.
+// `clusters`: the SMs of every cluster that ran. SMs met if they were in one cluster, or each in one with a third.
 [[nodiscard]] MetInClusters sms_that_met(const std::vector<std::vector<std::uint32_t>>& clusters);
 
 struct GpcParameters {

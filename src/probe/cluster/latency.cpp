@@ -1,10 +1,10 @@
-// Latency of distributed shared memory: one thread of each cluster chases through the shared memory of another block,
-// for every distance of ranks. All clusters do so at once, one load each under way, so every launch tells as many pairs
-// of SMs as there are clusters. What fools it: pairs that no launch puts into one cluster are not told.
+#include "probe/cluster/latency.h"
+
 #include "probe/bench/access_trial.h"
 #include "probe/bench/settle.h"
-#include "probe/cluster/cluster.h"
+#include "probe/cluster/copies.h"
 #include "probe/cluster/latency_decision.h"
+#include "probe/cluster/survey.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {

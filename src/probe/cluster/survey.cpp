@@ -1,7 +1,5 @@
-// Which cluster sizes launch, and which SMs are seen in one cluster. A cluster never spans two GPCs (CUDA C++
-// Programming Guide, "Thread Block Clusters"), so SMs that were in one cluster share a GPC, and SMs that share one with
-// a third do. What fools it: SMs that were never seen together may share a GPC all the same, so the groups are at least
-// as many as the GPCs.
+#include "probe/cluster/survey.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,6 @@
 #include <bit>
 #include <map>
 
-#include "probe/cluster/cluster.h"
 #include "probe/cluster/gpcs_decision.h"
 #include "probe/survey/site.h"
 

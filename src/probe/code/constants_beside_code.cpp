@@ -1,6 +1,5 @@
-// A cache that constants share with instructions, beyond the 64 KiB that a program may have of constants: constants are
-// walked, then code of growing length runs, and the constants are walked again. They take longer as soon as the two
-// together no longer fit.
+#include "probe/code/constants_beside_code.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// The steep edge of an instruction cache of few sets. Too few blocks of code lie between none and all of it missing,
-// but the lead makes code longer by less than a line.
+#include "probe/code/edge.h"
+
 #include <fmt/format.h>
 
 #include "probe/bench/settle.h"
 #include "probe/code/edge_decision.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 
 namespace gputopo::probe {

@@ -1,4 +1,5 @@
-// What is fetched at once: jumps over few blocks, which the nearest cache holds, at every place of a fetch.
+#include "probe/code/fetch.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,7 +7,7 @@
 
 #include "probe/bench/settle.h"
 #include "probe/code/fetch_decision.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/jumps.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 

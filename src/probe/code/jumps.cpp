@@ -1,11 +1,11 @@
-// Jumps over ever more blocks of code, by one warp, near one another and far apart.
+#include "probe/code/jumps.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/settle.h"
-#include "probe/code/instruction_caches.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 

@@ -1,13 +1,14 @@
-// The line of an instruction cache. Code that is a little more than the cache holds is begun earlier and earlier, in
-// the lead: what a pass takes rises with each line that it needs more, by the misses of all lines of that line's set,
-// and between two such stairs by what the instructions themselves take. How far the stairs are apart is the line.
+#include "probe/code/line.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "probe/code/instruction_caches.h"
+#include "probe/bench/evidence.h"
+#include "probe/code/edge.h"
 #include "probe/code/line_decision.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 
 namespace gputopo::probe {

@@ -1,10 +1,12 @@
-// The nearest instruction cache, by the step of passes over straight-line code.
+#include "probe/code/pass_step.h"
+
 #include <cmath>
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/settle.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/jumps.h"
 #include "probe/code/pass_step_decision.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 

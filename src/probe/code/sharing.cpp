@@ -1,4 +1,5 @@
-// What shares an instruction cache: other SMs, other warps of the SM, constants.
+#include "probe/code/sharing.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +8,9 @@
 
 #include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/bench/sm_scope.h"
 #include "probe/code/sharing_decision.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 

@@ -1,11 +1,12 @@
-// How much code an instruction cache holds, and how fast it supplies it.
+#include "probe/code/size.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/last_that_fits.h"
 #include "probe/bench/settle.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 

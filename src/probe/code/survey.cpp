@@ -1,8 +1,7 @@
-// The sweep: straight-line code of growing length, run again and again by one warp. While a cache holds it, an
-// instruction takes what that cache needs to supply it; each level is a plateau.
+#include "probe/code/survey.h"
+
 #include <fmt/format.h>
 
-#include "probe/code/instruction_caches.h"
 #include "probe/code/trial.h"
 
 namespace gputopo::probe {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "probe/code/instruction_caches.h"
 #include "probe/code/sharing_decision.h"
+#include "probe/code/survey.h"
 
 namespace gputopo::probe {
 

@@ -1,10 +1,13 @@
-// Ways of an instruction cache: code of some lengths on the edge is timed, and how fast what misses grows says them.
+#include "probe/code/ways.h"
+
 #include <fmt/format.h>
 
+#include "probe/bench/evidence.h"
 #include "probe/bench/last_that_fits.h"
 #include "probe/bench/settle.h"
+#include "probe/code/edge.h"
 #include "probe/code/edge_decision.h"
-#include "probe/code/instruction_caches.h"
+#include "probe/code/survey.h"
 #include "probe/code/trial.h"
 #include "probe/code/ways_decision.h"
 

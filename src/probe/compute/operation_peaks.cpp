@@ -1,5 +1,5 @@
-// The most that all SMs do of an operation: the table's throughput, of the ways that do most, each at a clock of its
-// own.
+#include "probe/compute/operation_peaks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 #include "gputopo/error.h"
 #include "probe/bench/evidence.h"
-#include "probe/compute/operation.h"
 #include "probe/compute/operation_outcome.h"
+#include "probe/compute/operation_trials.h"
 
 namespace gputopo::probe {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "probe/compute/operation.h"
-
 namespace gputopo::probe {
 namespace {
 

@@ -57,4 +57,11 @@ struct OperationTrial {
 // The most warps, of one chain and of some.
 [[nodiscard]] std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations);
 
+// As many as a block may have, on this device.
+[[nodiscard]] std::uint32_t most_operation_warps(const DeviceInfo& info);
+
+// Of which the first of measure_operations() and of measure_peaks() are, for Device::expect().
+[[nodiscard]] std::vector<Program> expected_of_operations(std::span<const OperationId> operations);
+[[nodiscard]] std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations);
+
 }  // namespace gputopo::probe

@@ -17,7 +17,7 @@
 
 #include "probe/bench/evidence.h"
 #include "probe/bench/intervals.h"
-#include "probe/compute/operation.h"
+#include "probe/compute/operation_trials.h"
 #include "probe/compute/pipes_decision.h"
 #include "stats/descriptive.h"
 

@@ -1,4 +1,5 @@
-// What of a peak is kept up: the same burst for seconds, as programs do it.
+#include "probe/compute/sustained.h"
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -7,8 +8,8 @@
 #include "gputopo/program/operation_duration.h"
 #include "probe/bench/evidence.h"
 #include "probe/bench/intervals.h"
-#include "probe/compute/operation.h"
 #include "probe/compute/operation_decision.h"
+#include "probe/compute/operation_peaks.h"
 
 namespace gputopo::probe {
 namespace {

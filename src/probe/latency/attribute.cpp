@@ -1,8 +1,10 @@
-// Latencies as attributes.
+#include "probe/latency/attribute.h"
+
 #include <algorithm>
 
 #include "probe/bench/intervals.h"
 #include "probe/latency/latency.h"
+#include "probe/latency/memory_latency.h"
 
 namespace gputopo::probe {
 namespace {

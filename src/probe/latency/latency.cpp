@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "probe/latency/attribute.h"
+
 namespace gputopo::probe {
 namespace {
 

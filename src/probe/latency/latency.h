@@ -44,41 +44,11 @@ struct CacheLatency {
 [[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes,
                                                      const Sides* sides);
 
-// Of device memory, behind all caches.
-struct ColdTlbLatency {
-  double cycles = 0;
-  std::uint64_t reach_bytes = 0;  // that was walked
-};
-// Means over the loads of either side.
-struct MemorySides {
-  double near_cycles = 0;
-  double far_cycles = 0;
-};
-struct MemoryLatency {
-  LevelLatency warm_tlb;             // of pages whose translations have just been used
-  bool translated = true;            // no page was one too many for a TLB
-  std::optional<MemorySides> sides;  // where the loads show two
-  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
-  // first, which an LRU-like TLB that reaches less has dropped. Nothing where there is too little memory to make it so.
-  std::optional<ColdTlbLatency> cold_tlb;
-};
-struct MemoryQuestion {
-  std::uint64_t translated_bytes = 0;  // loads that are spread over more wait for translations, too; 0: any do
-  std::uint64_t line_bytes = 128;      // the shortest line of the caches that SMs share, or what is shorter
-};
-[[nodiscard]] MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
-
-[[nodiscard]] Attribute to_attribute(const LevelLatency& latency, bool keep_samples);
-// With the levels of the survey that the latency comes from.
-[[nodiscard]] Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool keep_samples);
-[[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
-
 // What reports show of each.
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 // Near and far latency of an L2 with partitions; the value is the near one.
 [[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes,
                                             const Sides* sides);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
-[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
 
 }  // namespace gputopo::probe

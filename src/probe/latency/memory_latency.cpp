@@ -1,9 +1,5 @@
-// Latency of device memory. A larger array in between evicts from the caches what is timed, so every load goes to
-// memory and no band of latencies need be cut out (a far L2 hit may be slower than near memory). That nothing is left
-// is checked: by loading the same lines again, which are hits then, and by sweeping the caches once more.
-//
-// What fools it: see memory_latency_decision.h; and pages that lose their translations to the evictor. So another line
-// of each is loaded first.
+#include "probe/latency/memory_latency.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +10,7 @@
 #include <span>
 
 #include "probe/bench/intervals.h"
+#include "probe/latency/attribute.h"
 #include "probe/latency/latency.h"
 #include "probe/latency/memory_latency_decision.h"
 #include "probe/survey/sweep_decision.h"

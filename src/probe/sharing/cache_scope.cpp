@@ -6,6 +6,7 @@
 
 #include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
+#include "probe/bench/sm_scope.h"
 #include "probe/sharing/eviction.h"
 #include "probe/sharing/survival_decision.h"
 

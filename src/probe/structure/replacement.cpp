@@ -1,6 +1,5 @@
-// Which line of a set gives way to a new one. The lines of a conflict set are loaded in random sequences, and what hits
-// is held against models of policies. Where none foretells it, each new line's victim is looked for: the lines are
-// loaded in order, again and again, then the one that is too many, and the first that misses after it was the victim.
+#include "probe/structure/replacement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -28,7 +28,5 @@ struct Structure {
 [[nodiscard]] Attribute structure_ways(const Structure& structure);
 [[nodiscard]] Attribute structure_sets(const Structure& structure);
 [[nodiscard]] Attribute structure_index(const Structure& structure);
-// The details and samples have the share of each victim, by age.
-[[nodiscard]] Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure);
 
 }  // namespace gputopo::probe

@@ -1,11 +1,10 @@
-// Blocks of pages, touched at one random place each.
+#include "probe/tlb/blocks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <random>
-
-#include "probe/tlb/level.h"
 
 namespace gputopo::probe {
 namespace {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "probe/bench/paired_histogram.h"
+#include "probe/tlb/blocks.h"
 #include "probe/tlb/check_decision.h"
 #include "probe/tlb/penalty.h"
 #include "probe/tlb/reach_decision.h"

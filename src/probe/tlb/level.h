@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "probe/tlb/entry_decision.h"
 #include "probe/tlb/sweep.h"
 #include "probe/tlb/tlb.h"
 
@@ -63,21 +62,6 @@ struct TlbCheckParameters {
   double least_times_entries = 1.1;
   std::uint64_t farther_divisor = 8;
 };
-
-struct TlbBlockParameters {
-  // Blocks reach so many times as far as the level. More: nearly all blocks miss, whatever its sets; needs more memory.
-  double beyond = 1.6;
-  // So much further at least, or nothing is told.
-  double least_beyond = 1.2;
-  // Of more blocks those of one walk speak for all.
-  std::size_t many_blocks = 512;
-};
-
-// Blocks of a span, touched in order at one random place each (at random, or the sets of the level would be used
-// unevenly), and the part of them that misses, for ascending sizes of blocks. `nearer`: the level before.
-[[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSignature& signature,
-                                                      const NearerTlb& nearer, double span_bytes,
-                                                      const TlbBlockParameters& parameters = {});
 
 // What it is for the experiments that only a level is asked.
 struct LookedAt {

@@ -5,7 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "probe/tlb/level.h"
+#include "probe/tlb/miss_decision.h"
+#include "probe/tlb/page_order.h"
+#include "probe/tlb/penalty_decision.h"
+#include "probe/tlb/tlb.h"
+#include "probe/tlb/walk.h"
 
 namespace gputopo::probe {
 

@@ -1,12 +1,11 @@
-// Atomic additions of whole warps: how long one takes, and how many there are per cycle. What fools them: words of L2
-// that happen to lie in few of its slices, so that several placements are read.
+#include "probe/warps/atomics.h"
+
 #include <algorithm>
 #include <array>
 #include <span>
 
 #include "probe/bench/access_trial.h"
 #include "probe/survey/site.h"
-#include "probe/warps/access.h"
 #include "probe/warps/atomics_decision.h"
 
 namespace gputopo::probe {

@@ -1,6 +1,5 @@
-// Banks of shared memory: a warp's lanes access words that are a stride apart, at every stride up to 64 words, and a
-// layout of banks explains what each costs. What fools it: accesses whose lanes are served in an order of their own, so
-// that two layouts explain the curve about as well.
+#include "probe/warps/banks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "probe/bench/access_trial.h"
 #include "probe/bench/settle.h"
 #include "probe/survey/site.h"
-#include "probe/warps/access.h"
 
 namespace gputopo::probe {
 namespace {

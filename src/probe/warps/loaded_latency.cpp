@@ -1,5 +1,5 @@
-// Latency against warps in flight, of which every one has one load under way. What fools it: a working set that lies in
-// few slices of L2, and one of device memory that L2 still holds.
+#include "probe/warps/loaded_latency.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "probe/bench/access_trial.h"
 #include "probe/bench/settle.h"
 #include "probe/survey/site.h"
-#include "probe/warps/access.h"
 #include "probe/warps/loaded_latency_decision.h"
 
 namespace gputopo::probe {

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "report/drawing/bandwidth_curve.h"
+
 namespace gputopo::report {
 namespace {
 

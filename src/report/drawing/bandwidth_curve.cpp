@@ -1,4 +1,5 @@
-// Bandwidth over footprint, from the sweeps of streams beside the bandwidth of one SM.
+#include "report/drawing/bandwidth_curve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

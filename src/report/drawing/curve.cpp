@@ -9,6 +9,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/report.h"
+#include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/plot.h"
 #include "report/words/columns.h"
 #include "report/words/hierarchy.h"

@@ -21,10 +21,6 @@ struct Curve {
 // reaches of TLBs and the latencies of the levels.
 [[nodiscard]] std::optional<Curve> latency_curve(const Topology& topology);
 
-// What streams of one SM and of all of them move over ever larger footprints, in the same form. None where the report
-// has no such sweep, which `--full` makes. Marks are the capacities of caches.
-[[nodiscard]] std::optional<Curve> bandwidth_curve(const Topology& topology);
-
 // The capacities of the caches that global loads pass, each once however many names it has.
 [[nodiscard]] std::vector<ChartMark> capacity_marks(const Topology& topology);
 

@@ -9,6 +9,7 @@
 
 #include "gputopo/report.h"
 #include "report/compare/published.h"
+#include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/chip.h"
 #include "report/drawing/curve.h"
 #include "report/drawing/svg.h"

@@ -16,9 +16,6 @@ void add_attributes(nlohmann::ordered_json& json, const AttributeMap& attributes
 // `version`: of the schema that it was written with. Throws FormatError.
 [[nodiscard]] Attribute read_attribute(const Node& node, const std::string& name, std::int64_t version);
 
-// The whole document of a GPU's report, as to_json() writes it.
-[[nodiscard]] nlohmann::ordered_json report_document(const Topology& topology);
-
 // Two spaces a level, as Json::dump(2), but a list of plain values is one line, and so is each of a list of small
 // objects: samples are thousands of numbers, of dozens of columns. A newline at the end.
 [[nodiscard]] std::string pretty_text(const nlohmann::ordered_json& json);

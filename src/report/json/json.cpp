@@ -1,4 +1,5 @@
-// The JSON document of docs/schema.json, written and read.
+#include "report/json/json.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

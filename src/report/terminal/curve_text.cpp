@@ -8,6 +8,7 @@
 
 #include "file/visible.h"
 #include "gputopo/report.h"
+#include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/curve.h"
 #include "report/words/hierarchy.h"
 #include "report/words/text_table.h"

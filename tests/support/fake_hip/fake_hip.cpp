@@ -45,11 +45,12 @@
 #include <thread>
 #include <vector>
 
-#include "device/hip/kernel_source.h"
+#include "device/hip/gfx_target.h"
 #include "device/hip/runtime_api.h"
 #include "device/launch/access_kernels.h"
 #include "device/launch/kernel_layout.h"
 #include "device/sim/machine/machine.h"
+#include "device/sim/machine_file.h"
 #include "device/sim/memory/hierarchy.h"
 #include "device/sim/programs/access.h"
 #include "device/sim/programs/code_simulator.h"

@@ -1,5 +1,5 @@
 // The lines of a simulated cache whose sets are narrow enough to look through: a set's lines lie side by side, so that
-// a load touches one or two lines of the host's memory.
+// a load touches one or two lines of the host's memory. narrow_sets_walk.cpp defines what replays whole walks.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What makes the code of a machine possible.
+#include "device/sim/machine/check_code.h"
+
 #include <bit>
 
 #include "device/sim/machine/rules.h"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -280,10 +279,6 @@ struct MachineSpec {
   std::uint32_t sms_near_first_partition = 0;
 };
 
-// Throws FormatError that names the field when the machine is impossible ("caches[0].line_bytes: 48 is not a power of
-// two").
-void check_machine(const MachineSpec& spec);
-
 // Throws NotSupportedError: the machine does not say `what` a program asks for ("how long atomics take"), which its
 // file has under `field`.
 [[noreturn]] void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what);
@@ -292,22 +287,8 @@ void check_machine(const MachineSpec& spec);
 inline constexpr char kSharedLevel[] = "shared";
 inline constexpr char kMemoryLevel[] = "memory";
 
-// Parses a machine file and checks it. Throws FormatError that names the file's field ("caches[0].line_bytes: 48 is not
-// a power of two").
-[[nodiscard]] MachineSpec parse_machine(const std::string& json_text);
-
-// The text of a built-in machine (machines/NAME.json, embedded in the binary); empty optional when there is none.
-[[nodiscard]] std::optional<std::string> builtin_machine(const std::string& name);
-[[nodiscard]] std::vector<std::string> builtin_machine_names();  // sorted
-// What it says of itself (MachineSpec::info), in a tenth of the time that reading all of it takes.
-[[nodiscard]] std::optional<DeviceInfo> builtin_machine_info(const std::string& name);
-
 // How local loads go: as the machine says or, where a machine of NVIDIA's says nothing, as global loads do, if a cache
 // of the SM is the first that those pass. Else nothing: they are not supported.
 [[nodiscard]] std::optional<SpaceSpec> local_space(const MachineSpec& spec);
-
-// A device that answers from the model, on `threads` threads of the host (0: one for each core). Deterministic for a
-// given spec, seed and sequence of programs, whatever the threads. Throws FormatError if the spec is impossible.
-[[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed, unsigned threads = 0);
 
 }  // namespace gputopo::sim

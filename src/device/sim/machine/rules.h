@@ -67,7 +67,4 @@ inline const CacheSpec& require_cache(const MachineSpec& spec, const std::string
   return *found;
 }
 
-// Of how instructions arrive, and constants that are their operands.
-void check_code(const MachineSpec& spec, const CodeSpec& code);
-
 }  // namespace gputopo::sim

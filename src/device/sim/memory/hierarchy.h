@@ -1,4 +1,5 @@
 // The memory of a simulated machine as one program sees it: which cache or memory serves a load, and after how long.
+// load_run.cpp defines the loads of Hierarchy, and fill_back.cpp its fill_back() and what that needs.
 #pragma once
 
 #include <array>

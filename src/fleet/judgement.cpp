@@ -1,3 +1,5 @@
+#include "fleet/judgement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "file/shown.h"
 #include "file/visible.h"
 #include "fleet/exact.h"
-#include "fleet/judgement.h"
 #include "fleet/population.h"
 #include "fleet/score.h"
 #include "gputopo/error.h"

@@ -1,5 +1,5 @@
-// Reads machine files: JSON whose keys are the field names of MachineSpec. Any value may be wrapped as
-// {"value": X, "source": "where it is from", "guess": true}.
+#include "device/sim/machine_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "device/sim/machine/builtin.h"
 #include "device/sim/machine/fields.h"
+#include "device/sim/machine_check.h"
 #include "file/json_text.h"
 #include "file/shown.h"
 

@@ -1,11 +1,11 @@
-// Reads the files of simulated nodes.
+#include "device/node/sim_node.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "device/node/places_json.h"
-#include "device/node/sim_node.h"
 #include "device/sim/machine/builtin.h"
 #include "file/json_text.h"
 #include "file/limits.h"

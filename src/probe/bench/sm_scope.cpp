@@ -1,8 +1,8 @@
-// Who shares what one SM has, as an attribute: of TLBs and of instruction caches.
+#include "probe/bench/sm_scope.h"
+
 #include <fmt/format.h>
 
-#include "probe/bench/sharing_groups.h"
-#include "probe/survey/site.h"
+#include "probe/bench/evidence.h"
 
 namespace gputopo::probe {
 

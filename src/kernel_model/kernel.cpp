@@ -1,3 +1,5 @@
+#include "kernel_model/kernel.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +12,6 @@
 #include "file/json_text.h"
 #include "file/limits.h"
 #include "file/shown.h"
-#include "kernel_model/kernel.h"
 
 namespace gputopo::kernel_model {
 namespace {

@@ -1,5 +1,7 @@
-// Clusters of blocks that read one another's shared memory, and asynchronous bulk copies. What fools them: where blocks
-// run is the driver's choice, so that not every pair of SMs is seen.
+// Which cluster sizes launch, and which SMs are seen in one cluster. A cluster never spans two GPCs (CUDA C++
+// Programming Guide, "Thread Block Clusters"), so SMs that were in one cluster share a GPC, and SMs that share one with
+// a third do. What fools it: SMs that were never seen together may share a GPC all the same, so the groups are at least
+// as many as the GPCs.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +11,6 @@
 #include "probe/compute/sm_resources.h"
 
 namespace gputopo::probe {
-
-struct ClusterParameters {
-  // Of each program. More: steadier medians; odd, so that a median is a sample.
-  std::uint32_t copies = 5;
-  // The same of each shape of a transfer, whose rates stand beside the value, which is of the best, run again. Odd.
-  std::uint32_t copies_of_shape = 3;
-  // Of the one that turned out best, for the value.
-  std::uint32_t repeats = 9;
-};
-inline constexpr ClusterParameters kCluster;
 
 // Which clusters a device launches, and where their blocks ran.
 struct ClusterSurvey {
@@ -36,16 +28,9 @@ struct ClusterSurvey {
 // Throws NotSupportedError where not even two blocks make a cluster.
 [[nodiscard]] ClusterSurvey survey_clusters(Lab& lab);
 [[nodiscard]] Attribute max_cluster_size(const ClusterSurvey& survey);
-// The SMs that are seen to share a GPC: groups of them.
 // Groups of SMs that share clusters: GPCs, or parts of them.
 [[nodiscard]] Attribute cluster_sms(const Lab& lab, const ClusterSurvey& survey);
 // Throws Inconclusive where clocks do not tell GPCs apart, or contradict the clusters.
 [[nodiscard]] Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFinding& clocks);
-
-[[nodiscard]] Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey);
-[[nodiscard]] Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey);
-
-[[nodiscard]] Attribute measure_bulk_copy_latency(Lab& lab);
-[[nodiscard]] Attribute measure_bulk_copy_bandwidth(Lab& lab);
 
 }  // namespace gputopo::probe

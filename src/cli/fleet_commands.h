@@ -1,0 +1,15 @@
+// The command line of `gputopo fleet`.
+#pragma once
+
+#include "cli/fleet.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gputopo::cli {
+
+// Adds 'merge' and 'report'.
+void add_fleet_commands(CLI::App& fleet, FleetOptions& options);
+
+}  // namespace gputopo::cli

@@ -1,0 +1,24 @@
+// The code of the steps of chase programs. What the timing depends on stands in chase_ptx.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/cuda/ptx_text.h"
+#include "gputopo/space.h"
+
+namespace gputopo::cuda {
+
+// The code of a kind of step in a space, at a label of its own. It is entered with a StepTask's fields in registers and
+// leaves through STEP_DONE with %time0 and %time1, through STEP_ERROR, or through STEP_END.
+struct CodePath {
+  std::uint32_t code;  // StepTask::code
+  std::string label;
+  void (*emit)(PtxText&, const std::string& label, Space);
+  Space space;
+};
+// In ascending order of their codes. Those of local memory are of kernels that have some.
+[[nodiscard]] std::vector<CodePath> code_paths(bool has_local);
+
+}  // namespace gputopo::cuda

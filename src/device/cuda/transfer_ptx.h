@@ -1,0 +1,13 @@
+// The kernels of transfers. Every address is a universal one: of this GPU, of another that it reaches, of the host.
+#pragma once
+
+#include <string>
+
+#include "device/cuda/ptx_target.h"
+
+namespace gputopo::cuda {
+
+// The module with the kernels of transfers: "read", "write", "load", "atomic", "atomic_of_gpu" and "store".
+[[nodiscard]] std::string generate_transfer_ptx(const PtxTarget& target);
+
+}  // namespace gputopo::cuda

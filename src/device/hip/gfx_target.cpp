@@ -1,0 +1,55 @@
+#include "device/hip/gfx_target.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+
+const std::vector<GfxTarget>& gfx_targets() {
+  // The memory clock of CDNA3 and later is told as half of what its data sheets say: HBM3 moves four words in what the
+  // driver counts as one clock, and two in what the data sheets do.
+  static const std::vector<GfxTarget> kTargets = {
+      {"gfx906", "GCN5 (Vega 20)", "glc", "glc", "glc slc", "", 2, false, 1},
+      {"gfx908", "CDNA", "glc", "glc", "glc slc", "", 3, false, 1},
+      {"gfx90a", "CDNA2", "glc", "glc", "glc slc", "", 3, false, 1},
+      {"gfx942", "CDNA3", "sc1", "sc0", "sc0 sc1", " sc1", 2, true, 2},
+      {"gfx950", "CDNA4", "sc1", "sc0", "sc0 sc1", " sc1", 2, true, 2},
+  };
+  return kTargets;
+}
+
+bool has_kernels_for(const std::string& name) {
+  return std::any_of(gfx_targets().begin(), gfx_targets().end(),
+                     [&](const GfxTarget& target) { return target.name == name.substr(0, name.find(':')); });
+}
+
+const GfxTarget& gfx_target(const std::string& name) {
+  const std::string base = name.substr(0, name.find(':'));
+  std::vector<std::string> known;
+  for (const GfxTarget& target : gfx_targets()) {
+    if (target.name == base) return target;
+    known.push_back(target.name);
+  }
+  throw NotSupportedError(
+      fmt::format("{}: this GPU's instruction set is not one that gputopo has kernels for; it has them for {}", base,
+                  fmt::join(known, ", ")));
+}
+
+void check_space(Space space) {
+  if (space == Space::kLocal) {
+    throw NotSupportedError(
+        "local memory is measured on NVIDIA GPUs only; scratch memory of AMD GPUs is not asked yet");
+  }
+  if (std::ranges::find(kHipSpaces, space) == std::end(kHipSpaces)) {
+    throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(space)));
+  }
+}
+
+std::uint32_t die_of(const GfxTarget& target, std::uint32_t hardware_id) {
+  return hardware_id >> (target.engine_bits + kCuBits);
+}
+
+}  // namespace gputopo::hip

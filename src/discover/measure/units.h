@@ -1,0 +1,15 @@
+// The steps for the units that compute: registers and warps, clocks, branches and barriers, peaks of arithmetic.
+#pragma once
+
+#include <vector>
+
+#include "gputopo/device.h"
+#include "gputopo/operation.h"
+
+namespace gputopo {
+
+// The operations whose peaks such a GPU may have; they are measured together. Where it has none for a peak, one
+// operation stands for all of that peak, and is refused.
+[[nodiscard]] std::vector<OperationId> peak_operations(const DeviceInfo& info);
+
+}  // namespace gputopo

@@ -1,0 +1,35 @@
+// Writes the files of arrow_table.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/arrow_table.h"
+
+namespace gputopo::fleet::arrow {
+
+// Writes a file batch by batch.
+class Writer {
+ public:
+  // The schema outlives the writer.
+  explicit Writer(const Schema& schema);
+  void add(const Batch& batch);
+  [[nodiscard]] std::string finish() &&;
+
+ private:
+  struct Place {
+    std::int64_t offset;
+    std::int32_t metadata_length;
+    std::int64_t body_length;
+  };
+  [[nodiscard]] Place append(std::string_view metadata, std::string_view body);
+
+  const Schema& schema_;
+  std::string bytes_;
+  std::vector<Place> dictionaries_;
+  std::vector<Place> batches_;
+};
+
+}  // namespace gputopo::fleet::arrow

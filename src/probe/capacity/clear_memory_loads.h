@@ -1,0 +1,14 @@
+// Counts the loads of large footprints that are clearly from memory (a view of the size: views_decision.h).
+#pragma once
+
+#include <cstdint>
+
+#include "probe/capacity/clear_memory_loads_decision.h"
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+
+// Footprints beyond the capacity, each with the share of its loads that is clearly from memory.
+[[nodiscard]] MemoryLoads view_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride_bytes);
+
+}  // namespace gputopo::probe

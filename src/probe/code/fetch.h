@@ -1,0 +1,12 @@
+// The size of a fetch: jumps over few blocks, which the nearest cache holds, at every place of a fetch.
+#pragma once
+
+#include "probe/bench/lab.h"
+#include "probe/code/jumps.h"
+
+namespace gputopo::probe {
+
+// The nearest cache must hold all blocks. Throws Inconclusive, NotSupportedError if the device cannot run such code.
+[[nodiscard]] Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps, bool keep_samples);
+
+}  // namespace gputopo::probe

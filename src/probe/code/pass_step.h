@@ -1,0 +1,17 @@
+// The nearest instruction cache, by the step of passes over straight-line code.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/bench/lab.h"
+#include "probe/code/jumps.h"
+#include "probe/code/survey.h"
+
+namespace gputopo::probe {
+
+// The size of the nearest cache, from a step in the passes over straight-line code that is as large as the step between
+// the first two levels of jumps. `next_fits`: instructions that the cache behind it holds. Throws Inconclusive.
+[[nodiscard]] Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits,
+                                         const CodeJumps& jumps, bool keep_samples);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,20 @@
+// Sharing of an instruction cache: with other SMs, other warps of the SM, constants.
+#pragma once
+
+#include "probe/bench/lab.h"
+#include "probe/code/survey.h"
+
+namespace gputopo::probe {
+
+// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
+// so.
+[[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
+// The SMs that share each instance: groups of them.
+[[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
+// Instances per SM, from which warps evict each other's code.
+[[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
+
+// "constants" if loads of constants evict code.
+[[nodiscard]] Attribute measure_code_sharing(Lab& lab, const CodeCache& cache);
+
+}  // namespace gputopo::probe

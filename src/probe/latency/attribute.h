@@ -1,0 +1,15 @@
+// Latencies as attributes.
+#pragma once
+
+#include "probe/latency/latency.h"
+#include "probe/latency/memory_latency.h"
+#include "probe/survey/site.h"
+
+namespace gputopo::probe {
+
+[[nodiscard]] Attribute to_attribute(const LevelLatency& latency, bool keep_samples);
+// With the levels of the survey that the latency comes from.
+[[nodiscard]] Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool keep_samples);
+[[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
+
+}  // namespace gputopo::probe
