@@ -17,7 +17,6 @@
 namespace gputopo {
 
 inline constexpr int kSchemaVersion = 3;
-inline constexpr int kOldestSchemaVersion = 1;  // that is still read
 
 // Where a value comes from.
 enum class Source : std::uint8_t {
@@ -173,10 +172,9 @@ struct Profile {
 
 // One report: everything that is known of one device.
 struct Topology {
-  int schema_version = kSchemaVersion;  // that it was made with
-  std::string generator;                // "gputopo 0.1.0"
-  std::string timestamp;                // ISO 8601, UTC
-  bool complete = true;                 // false: interrupted, over budget or the device failed
+  std::string generator;  // "gputopo 0.1.0"
+  std::string timestamp;  // ISO 8601, UTC
+  bool complete = true;   // false: interrupted, over budget or the device failed
   // device: identity, plain
   std::string backend;
   bool simulated = false;

@@ -41,7 +41,6 @@ struct NodeGpuReport {
 };
 
 struct NodeReport {
-  int schema_version = kNodeSchemaVersion;
   std::string generator;
   std::string timestamp;
   bool complete = true;  // false: interrupted, or a part failed

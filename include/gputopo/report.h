@@ -11,13 +11,11 @@
 
 namespace gputopo {
 
-// The document of docs/schema.json, two-space indented, newline at the end, in this version of the schema whatever the
-// version that the report was made with. read_json(to_json(t)) == t but that tables of samples are thinned
-// (docs/reports.md) and text is made UTF-8; the second time nothing changes any more.
+// The document of docs/schema.json, indented by two spaces, with a newline at the end. read_json(to_json(t)) == t,
+// except that tables of samples are thinned (docs/reports.md) and text is made UTF-8; the second time nothing changes
+// any more.
 [[nodiscard]] std::string to_json(const Topology& topology);
-// What an older report holds is read as this version would have it; Topology::schema_version is the version that it was
-// made with. Throws FormatError: not JSON, not a gputopo report, or a schema version that this gputopo does not know
-// (names both).
+// Throws FormatError: not JSON, not a gputopo report, or another schema version (it names both).
 [[nodiscard]] Topology read_json(std::string_view text);
 
 // A table for a terminal, at most `width` columns wide, and below it everything else that is known: each value with its

@@ -54,7 +54,7 @@ Json attributes_json(const AttributeMap& attributes) {
 AttributeMap read_link_attributes(const report::Node& node) {
   AttributeMap attributes;
   for (const auto& [name, attribute] : node.members()) {
-    Attribute read = report::read_attribute(attribute, name, kSchemaVersion);
+    Attribute read = report::read_attribute(attribute, name);
     if (read.available() && !read.number()) attribute.at("value").fail("a number");
     attributes.emplace_back(name, std::move(read));
   }
@@ -169,12 +169,12 @@ NodeReport read_node_json(std::string_view text) {
     throw FormatError("not a report of a node: give a file that 'gputopo node --json FILE' wrote");
   }
   NodeReport report;
-  report.schema_version = static_cast<int>(member<std::uint32_t>(root, "schema_version", ""));
-  if (report.schema_version != kNodeSchemaVersion) {
+  const auto version = member<std::uint32_t>(root, "schema_version", "");
+  if (version != kNodeSchemaVersion) {
     throw FormatError(
         fmt::format("the report has schema version {}, but this gputopo reads {}: use the gputopo that "
                     "wrote it, or measure again",
-                    report.schema_version, kNodeSchemaVersion));
+                    version, kNodeSchemaVersion));
   }
   report.generator = member<std::string>(root, "generator", "");
   report.timestamp = member<std::string>(root, "timestamp", "");

@@ -85,7 +85,7 @@ Json report_json(const NamedReport& report) {
   return {{"path", report.path},
           {"name", report.topology.name},
           {"simulated", report.topology.simulated},
-          {"schema_version", report.topology.schema_version},
+          {"schema_version", kSchemaVersion},
           {"timestamp", report.topology.timestamp}};
 }
 

@@ -176,8 +176,7 @@ std::string to_markdown(const Topology& topology) {
   text += plain(fmt::format("{}, {}, {:.1f} s", topology.generator, report::when(topology), topology.total_seconds)) +
           "\n\n";
   if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
-  for (const std::string& warning : report::report_warnings(topology))
-    text += fmt::format("> Warning: {}\n\n", plain(warning));
+  for (const std::string& warning : topology.warnings) text += fmt::format("> Warning: {}\n\n", plain(warning));
   text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
   if (std::optional<report::Curve> curve = report::latency_curve(topology)) {
     curve->chart.title = report::curve_title(topology);

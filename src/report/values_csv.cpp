@@ -38,9 +38,9 @@ std::string to_csv(const Topology& topology) {
   text += fmt::format("report,name,{},,,,api\r\n", report::csv_field(topology.name));
   text += fmt::format("report,simulated,{},,,,api\r\n", topology.simulated);
   text += fmt::format("report,complete,{},,,,api\r\n", topology.complete);
-  text += fmt::format("report,schema_version,{},,,,api\r\n", topology.schema_version);
+  text += fmt::format("report,schema_version,{},,,,api\r\n", kSchemaVersion);
   text += fmt::format("report,timestamp,{},,,,api\r\n", report::csv_field(topology.timestamp));
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     text += fmt::format("report,warning,{},,,,api\r\n", report::csv_field(warning));
   }
   for (const report::ValueGroup& group : report::value_groups(topology)) add_rows(text, group.path, *group.attributes);

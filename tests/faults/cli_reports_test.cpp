@@ -101,21 +101,6 @@ TEST(CliShow, ColoursATerminalUnlessToldNotTo) {
   EXPECT_THAT(on_terminal(""), Not(HasSubstr("\033["))) << "no TERM, no colours";
 }
 
-TEST(CliShow, AReportOfAnotherVersionSaysWhichItWasMadeWith) {
-  const TemporaryFolder folder;
-  const std::string old = GPUTOPO_SOURCE_DIR "/tests/reports/version_1.json";
-  ASSERT_EQ(run_gputopo("show " + old + " --json " + folder.file("once.json")).exit_code, 0);
-  ASSERT_EQ(run_gputopo("show " + folder.file("once.json") + " --json " + folder.file("twice.json")).exit_code, 0);
-  EXPECT_THAT(read_file(folder.file("once.json")), HasSubstr("\"upgraded_from\": 1"));
-  EXPECT_EQ(read_file(folder.file("once.json")), read_file(folder.file("twice.json")));
-  for (const std::string& path : {old, folder.file("twice.json")}) {
-    EXPECT_THAT(run_gputopo("show " + path + " --csv -").out, HasSubstr("report,schema_version,1,"));
-    EXPECT_THAT(run_gputopo("diff " + path + " " + kAmd).out, HasSubstr("has schema version 1"));
-  }
-  // The same report: the values are, and so are the notes.
-  EXPECT_EQ(run_gputopo("diff " + old + " " + folder.file("twice.json")).exit_code, 0);
-}
-
 TEST(CliDiff, SaysWhetherReportsAreAlike) {
   const CommandResult same = run_gputopo("diff " + kH200 + " " + kH200);
   EXPECT_EQ(same.exit_code, 0) << same.out;

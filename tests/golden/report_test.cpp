@@ -1,5 +1,5 @@
 // Reports against files in expected/: the sample made by hand, and the saved reports of tests/reports: of a recorded
-// H200, of a simulated MI300X and GT200, and of older schema versions. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
+// H200, and of a simulated MI300X and GT200. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
 #include "gputopo/report.h"
 
 #include <fmt/format.h>
@@ -74,8 +74,6 @@ class GoldenFormats : public ::testing::TestWithParam<std::string> {
     return test::saved_report(GetParam());
   }
 };
-// Of older schema versions: what they held is said and drawn as it was.
-class GoldenVersions : public GoldenFormats {};
 
 TEST_P(GoldenFormats, Terminal) { expect_golden(to_terminal(load(), {}), GetParam() + ".txt"); }
 TEST_P(GoldenFormats, Tree) { expect_golden(to_tree(load(), {}), GetParam() + "_tree.txt"); }
@@ -86,14 +84,6 @@ TEST_P(GoldenFormats, Markdown) { expect_golden(without_images(to_markdown(load(
 TEST_P(GoldenFormats, Html) { expect_golden(without_bundle(to_html(load())), GetParam() + ".html"); }
 
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenFormats, ::testing::Values("sample", "h200", "gt200", "mi300x"),
-                         [](const auto& name) { return name.param; });
-
-TEST_P(GoldenVersions, Terminal) { expect_golden(to_terminal(load(), {}), GetParam() + ".txt"); }
-TEST_P(GoldenVersions, Csv) { expect_golden(to_csv(load()), GetParam() + ".csv"); }
-TEST_P(GoldenVersions, Svg) { expect_golden(to_svg(load()), GetParam() + ".svg"); }
-TEST_P(GoldenVersions, Html) { expect_golden(without_bundle(to_html(load())), GetParam() + ".html"); }
-
-INSTANTIATE_TEST_SUITE_P(Reports, GoldenVersions, ::testing::Values("version_1", "version_2"),
                          [](const auto& name) { return name.param; });
 
 // The sample, slower, measured with another driver and not to the end.

@@ -128,13 +128,6 @@ void add_notes(const SideNames& names, Comparison& result) {
   } else if (first.simulated) {
     result.notes.push_back(fmt::format("{} and {} are of SIMULATED devices", names.first, names.second));
   }
-  if (first.schema_version != second.schema_version) {
-    result.notes.push_back(fmt::format("{} has schema version {}, {} has {}: a value may have another definition",
-                                       names.first, first.schema_version, names.second, second.schema_version));
-  } else if (first.schema_version != kSchemaVersion) {
-    result.notes.push_back(fmt::format("{} and {} have schema version {}, this gputopo writes version {}", names.first,
-                                       names.second, first.schema_version, kSchemaVersion));
-  }
   for (const auto& [report, name] : {std::pair(&first, &names.first), std::pair(&second, &names.second)}) {
     if (!report->complete)
       result.notes.push_back(fmt::format("{} is INCOMPLETE: what it lacks is not compared", *name));

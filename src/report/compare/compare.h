@@ -39,7 +39,7 @@ struct Comparison {
   std::vector<Difference> differences;  // by group, the group and the value that differ most first
   // Why a comparison may mislead, by whose doing:
   std::vector<std::string> other_devices;  // they are not of one kind of device, which a gate takes for a violation
-  std::vector<std::string> notes;          // of the reports: schema versions, incomplete, simulated
+  std::vector<std::string> notes;          // of the reports: incomplete, simulated
   std::vector<std::string> environment;    // of what ran the measurements: driver, host
 
   // All of them, in this order.

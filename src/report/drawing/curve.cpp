@@ -287,7 +287,7 @@ std::string report::curve_title(const Topology& topology, const std::string& qua
 std::string to_curve_svg(const Topology& topology) {
   constexpr int kCharacters = 90;  // of a line as wide as the plot
   std::vector<std::string> notes;
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     for (std::string& line : report::wrapped_lines("Warning: " + warning, kCharacters))
       notes.push_back(std::move(line));
   }

@@ -115,7 +115,7 @@ Markup ruler(double x, double y) {
 std::vector<std::string> warning_lines(const Topology& topology) {
   constexpr int kCharacters = 130;  // of a line as wide as the drawing
   std::vector<std::string> lines;
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     const std::string wrapped = report::wrap("Warning: ", warning, kCharacters);
     for (std::size_t begin = 0, end = 0; begin < wrapped.size(); begin = end + 1) {
       end = wrapped.find('\n', begin);

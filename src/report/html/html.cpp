@@ -42,7 +42,7 @@ using Group = report::ValueGroup;
 
 Section warnings(const Topology& topology) {
   Markup items;
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     items += markup("<li>{}</li>\n", warning);
   }
   if (!topology.complete) items += "<li>This discovery ended early: what was not reached is marked unavailable.</li>\n";

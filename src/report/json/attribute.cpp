@@ -98,20 +98,16 @@ void write_pretty(const Json& json, std::size_t depth, bool is_element, std::str
   text += json.is_array() ? ']' : '}';
 }
 
-// Versions before 3 have names of columns only.
-Column read_column(const Node& node, std::int64_t version) {
-  if (version < 3) return {.name = node.text()};
+Column read_column(const Node& node) {
   return {.name = node.at("name").text(),
           .role = parse_column_role(node.at("role").text()),
           .quantity = node.at("quantity").text(),
           .unit = node.at("unit").text()};
 }
 
-SampleTable read_samples(const Node& node, std::int64_t version) {
-  SampleTable table;
-  table.name = node.at("name").text();
-  if (version >= 3) table.plot = parse_plot(node.at("plot").text());
-  for (const Node& column : node.at("columns").elements()) table.columns.push_back(read_column(column, version));
+SampleTable read_samples(const Node& node) {
+  SampleTable table{.name = node.at("name").text(), .plot = parse_plot(node.at("plot").text())};
+  for (const Node& column : node.at("columns").elements()) table.columns.push_back(read_column(column));
   if (node.has("timer_cycles")) table.timer_cycles = node.at("timer_cycles").number();
   if (node.has("marks")) table.marks = node.at("marks").texts();
   if (node.has("measured_rows")) table.measured_rows = static_cast<std::uint64_t>(node.at("measured_rows").integer());
@@ -168,7 +164,7 @@ void add_attributes(Json& json, const AttributeMap& attributes) {
   for (const auto& [id, attribute] : attributes) json[id] = attribute_json(attribute);
 }
 
-Attribute read_attribute(const Node& node, const std::string& name, std::int64_t version) {
+Attribute read_attribute(const Node& node, const std::string& name) {
   Attribute attribute;
   attribute.source = parse_source(node.at("source").text());
   if (attribute.available()) {
@@ -185,7 +181,7 @@ Attribute read_attribute(const Node& node, const std::string& name, std::int64_t
   if (node.has("details")) attribute.details = node.at("details").named_values();
   if (node.has("flags")) attribute.flags = node.at("flags").texts();
   if (node.has("samples")) {
-    for (const Node& table : node.at("samples").elements()) attribute.samples.push_back(read_samples(table, version));
+    for (const Node& table : node.at("samples").elements()) attribute.samples.push_back(read_samples(table));
   }
   return attribute;
 }

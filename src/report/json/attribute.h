@@ -13,8 +13,8 @@ namespace gputopo::report {
 [[nodiscard]] nlohmann::ordered_json attribute_json(const Attribute& attribute);
 // A member for each, by its name.
 void add_attributes(nlohmann::ordered_json& json, const AttributeMap& attributes);
-// `version`: of the schema that it was written with. Throws FormatError.
-[[nodiscard]] Attribute read_attribute(const Node& node, const std::string& name, std::int64_t version);
+// Throws FormatError.
+[[nodiscard]] Attribute read_attribute(const Node& node, const std::string& name);
 
 // Two spaces a level, as Json::dump(2), but a list of plain values is one line, and so is each of a list of small
 // objects: samples are thousands of numbers, of dozens of columns. A newline at the end.

@@ -13,7 +13,6 @@
 #include "report/json/attribute.h"
 #include "report/json/node.h"
 #include "report/json/timing.h"
-#include "report/json/upgrade.h"
 
 namespace gputopo {
 namespace {
@@ -66,30 +65,23 @@ void add_instructions(Json& compute, const std::vector<Instruction>& instruction
 // ---- reading ----
 
 // Every member that is an object is an attribute; the others are plain fields that the caller reads.
-AttributeMap read_attributes(const Node& node, std::int64_t version) {
+AttributeMap read_attributes(const Node& node) {
   AttributeMap attributes;
   for (const auto& [id, member] : node.members()) {
-    if (member.is_object() && id != kInstructions && !is_unit(id))
-      attributes.emplace_back(id, read_attribute(member, id, version));
+    if (member.is_object() && id != kInstructions && !is_unit(id)) {
+      attributes.emplace_back(id, read_attribute(member, id));
+    }
   }
   return attributes;
 }
 
-std::vector<Instruction> read_instructions(const Node& compute, std::int64_t version) {
+std::vector<Instruction> read_instructions(const Node& compute) {
   std::vector<Instruction> instructions;
   if (!compute.has(std::string(kInstructions))) return instructions;
   for (const auto& [id, instruction] : compute.at(std::string(kInstructions)).members()) {
-    instructions.push_back({id, instruction.at("title").text(), read_attributes(instruction, version)});
+    instructions.push_back({id, instruction.at("title").text(), read_attributes(instruction)});
   }
   return instructions;
-}
-
-// The schema version of the definitions of its values.
-int made_with(const Node& root, std::int64_t version) {
-  if (version < kSchemaVersion || !root.has("upgraded_from")) return static_cast<int>(version);
-  const std::int64_t before = root.at("upgraded_from").integer();
-  if (before < kOldestSchemaVersion || before >= version) root.at("upgraded_from").fail("an older schema version");
-  return static_cast<int>(before);
 }
 
 void check_is_ours(const Json& json) {
@@ -98,11 +90,11 @@ void check_is_ours(const Json& json) {
                     json["generator"].get<std::string>().rfind("gputopo", 0) == 0;
   if (!ours) throw FormatError("not a gputopo report: give a file that 'gputopo --json FILE' wrote");
   const auto version = json["schema_version"].get<std::int64_t>();
-  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
+  if (version != kSchemaVersion) {
     throw FormatError(
-        fmt::format("the report has schema version {}, but this gputopo reads versions {} to {}: use the gputopo that "
+        fmt::format("the report has schema version {}, but this gputopo reads version {}: use the gputopo that "
                     "wrote it ({}), or measure again",
-                    version, kOldestSchemaVersion, kSchemaVersion, shown(json["generator"].get<std::string>())));
+                    version, kSchemaVersion, shown(json["generator"].get<std::string>())));
   }
 }
 
@@ -132,8 +124,6 @@ void check_sm_count(const Topology& topology) {
 nlohmann::ordered_json report::report_document(const Topology& topology) {
   Json json;
   json["schema_version"] = kSchemaVersion;
-  // Of an older report that was read: written again its values are still those of the definitions it was made with.
-  if (topology.schema_version != kSchemaVersion) json["upgraded_from"] = topology.schema_version;
   json["generator"] = topology.generator;
   json["timestamp"] = topology.timestamp;
   json["complete"] = topology.complete;
@@ -157,8 +147,6 @@ Topology read_json(std::string_view text) {
 
   const Node root(json);
   Topology topology;
-  const std::int64_t version = root.at("schema_version").integer();
-  topology.schema_version = made_with(root, version);
   topology.generator = root.at("generator").text();
   topology.timestamp = root.at("timestamp").text();
   topology.complete = root.at("complete").boolean();
@@ -170,12 +158,12 @@ Topology read_json(std::string_view text) {
   topology.name = device.at("name").text();
   topology.architecture = device.at("architecture").text();
   if (device.has("pci_address")) topology.pci_address = device.at("pci_address").text();
-  topology.device = read_attributes(device, version);
-  topology.compute = read_attributes(root.at("compute"), version);
-  topology.instructions = read_instructions(root.at("compute"), version);
+  topology.device = read_attributes(device);
+  topology.compute = read_attributes(root.at("compute"));
+  topology.instructions = read_instructions(root.at("compute"));
   check_sm_count(topology);
   const auto read_element = [&](const std::string& id, const Node& element) {
-    topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
+    topology.memory.push_back({id, element.at("title").text(), read_attributes(element)});
   };
   for (const auto& [id, element] : root.at("memory").members()) read_element(id, element);
   for (const auto& [id, element] : root.at("compute").members()) {
@@ -184,7 +172,6 @@ Topology read_json(std::string_view text) {
 
   report::read_timing(root.at("timing"), topology);
   topology.warnings = root.at("warnings").texts();
-  if (version < kSchemaVersion) report::upgrade(topology);
   return topology;
 }
 

@@ -241,7 +241,7 @@ std::string to_plot(const Topology& topology, const TerminalStyle& style) {
     const std::string title = visible_line(report::curve_title(topology, "bandwidth"));
     text += "\n" + report::paint(title, report::Tone::kStrong, style.colour) + "\n\n" + plot_text(*bandwidth, style);
   }
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     text += report::paint(report::wrap("Warning: ", visible_line(warning), style.width), report::Tone::kAlert,
                           style.colour);
   }

@@ -203,7 +203,7 @@ std::string flags_text(const std::vector<Instruction>& instructions, int width) 
 
 std::string warnings_text(const Topology& topology, const TerminalStyle& style) {
   std::string text;
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     text += report::paint(report::wrap("Warning: ", warning, style.width), Tone::kAlert, style.colour);
   }
   return text;

@@ -153,7 +153,7 @@ std::string tree_text(const Topology& topology, const TerminalStyle& style) {
   for (const std::string& line : chip_lines(chip, std::min({chip.on_chip.size(), kDeepest, room}), width, strokes)) {
     text += line + "\n";
   }
-  for (const std::string& warning : report::report_warnings(topology)) {
+  for (const std::string& warning : topology.warnings) {
     text += report::paint(report::wrap("Warning: ", warning, width), report::Tone::kAlert, style.colour);
   }
   if (!topology.complete) {

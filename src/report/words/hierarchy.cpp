@@ -292,34 +292,6 @@ std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
   return facts;
 }
 
-namespace {
-
-bool has_samples(const AttributeMap& attributes) {
-  return std::any_of(attributes.begin(), attributes.end(),
-                     [](const auto& entry) { return !entry.second.samples.empty(); });
-}
-
-bool has_samples(const Topology& topology) {
-  return has_samples(topology.device) || has_samples(topology.compute) ||
-         std::any_of(topology.instructions.begin(), topology.instructions.end(),
-                     [](const Instruction& instruction) { return has_samples(instruction.attributes); }) ||
-         std::any_of(topology.memory.begin(), topology.memory.end(),
-                     [](const MemoryElement& element) { return has_samples(element.attributes); });
-}
-
-}  // namespace
-
-std::vector<std::string> report_warnings(const Topology& topology) {
-  std::vector<std::string> warnings = topology.warnings;
-  if (topology.schema_version != kSchemaVersion) {
-    warnings.push_back(
-        fmt::format("this report has schema version {}, this gputopo writes version {}: {}a value may have another "
-                    "definition",
-                    topology.schema_version, kSchemaVersion, has_samples(topology) ? "" : "it has no samples, and "));
-  }
-  return warnings;
-}
-
 std::string marks(const Attribute& attribute) {
   std::string text;
   if (!attribute.available()) return text;

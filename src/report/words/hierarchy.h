@@ -23,9 +23,6 @@ namespace gputopo::report {
 // host a recording is from.
 [[nodiscard]] std::vector<std::string> device_facts(const Topology& topology, bool is_brief = false);
 
-// What a reader must know of the whole report: its warnings, and that another version saved it.
-[[nodiscard]] std::vector<std::string> report_warnings(const Topology& topology);
-
 // What a reader must know of a value beyond the number: where it is from, if not measured, and doubts. A sign each.
 [[nodiscard]] std::string marks(const Attribute& attribute);
 // "measured, unless marked; ~: ..." for the signs in `used`.

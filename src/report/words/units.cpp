@@ -122,12 +122,6 @@ std::vector<std::string> group_texts(const UnitGroups& groups) {
 }
 
 DetailName detail_name(std::string_view name) {
-  DetailName parts = name_and_unit(name);
-  parts.label = readable(parts.label);
-  return parts;
-}
-
-DetailName name_and_unit(std::string_view name) {
   struct Suffix {
     std::string_view text;
     std::string_view unit;
@@ -143,13 +137,13 @@ DetailName name_and_unit(std::string_view name) {
                                   {"_celsius", "\u00b0C"},
                                   {"_watts", "W"}};
   // What it is of there, not its unit.
-  if (name.ends_with("_by_warps")) return {std::string(name), ""};
+  if (name.ends_with("_by_warps")) return {readable(name), ""};
   for (const Suffix& suffix : kSuffixes) {
     if (name.size() > suffix.text.size() && name.ends_with(suffix.text)) {
-      return {std::string(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};
+      return {readable(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};
     }
   }
-  return {std::string(name), ""};
+  return {readable(name), ""};
 }
 
 }  // namespace gputopo::report

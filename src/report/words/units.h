@@ -35,7 +35,5 @@ struct DetailName {
   std::string unit;  // "" for counts and names
 };
 [[nodiscard]] DetailName detail_name(std::string_view name);
-// The same with the rest of the name as it is: "first_miss".
-[[nodiscard]] DetailName name_and_unit(std::string_view name);
 
 }  // namespace gputopo::report

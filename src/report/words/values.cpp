@@ -148,7 +148,7 @@ std::vector<std::string> notices(const Topology& topology) {
   std::vector<std::string> lines;
   if (topology.simulated) lines.emplace_back("SIMULATED: these are values of a simulated GPU");
   if (!topology.complete) lines.emplace_back("INCOMPLETE: the discovery ended before all was measured");
-  for (const std::string& warning : report_warnings(topology)) lines.push_back(visible_line("warning: " + warning));
+  for (const std::string& warning : topology.warnings) lines.push_back(visible_line("warning: " + warning));
   return lines;
 }
 

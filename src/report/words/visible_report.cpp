@@ -49,8 +49,7 @@ AttributeMap visible(const AttributeMap& attributes) {
 }  // namespace
 
 Topology visible_report(const Topology& topology) {
-  Topology result{.schema_version = topology.schema_version,
-                  .generator = visible_line(topology.generator),
+  Topology result{.generator = visible_line(topology.generator),
                   .timestamp = visible_line(topology.timestamp),
                   .complete = topology.complete,
                   .backend = visible_line(topology.backend),

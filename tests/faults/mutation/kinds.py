@@ -47,7 +47,6 @@ class Kind:
 
 def _copy_seeds(folder):
     copied = {"h200.json": "tests/reports/h200.json", "mi300x.json": "tests/reports/mi300x.json", "gt200.json": "tests/reports/gt200.json",
-              "version_1.json": "tests/reports/version_1.json", "version_2.json": "tests/reports/version_2.json",
               "node_h100x2.json": "tests/reports/h100x2.json", "sample.json": "tests/golden/expected/sample.json",
               "tiny_machine.json": "tests/fuzz/corpus/machine/tiny.json", "odd.arrow": "tests/fuzz/corpus/store/odd.arrow",
               "links_h200x2.json": "recordings/h200x2/links.json"}
@@ -84,7 +83,9 @@ def _make_seeds(run, folder):
         (folder / f"cache_entry_{entry.name}").write_bytes(entry.read_bytes())
     fleet = folder / "fleet"
     fleet.mkdir()
-    report = json.loads((folder / "version_1.json").read_bytes())
+    report = json.loads((folder / "sample.json").read_bytes())
+    report["device"]["simulated"] = False
+    del report["device"]["label"]
     for number in range(9):
         report["device"]["name"] = "NVIDIA H200"
         report["timestamp"] = f"2026-11-{10 + number}T10:00:00Z"
@@ -105,8 +106,8 @@ def make_seeds(binary, folder):
     pages = checks.Pages()
     learn = folder / "learn"
     learn.mkdir()
-    for number, seed in enumerate(["h200", "mi300x", "gt200", "version_1", "version_2", "sample", "made", "model", "node_h100x2",
-                                   "node_links", "node_whole"]):
+    for number, seed in enumerate(["h200", "mi300x", "gt200", "sample", "made", "model", "node_h100x2", "node_links",
+                                   "node_whole"]):
         more = [] if seed.startswith("node") else ["--curve", f"learn/c{number}.html"]
         run("show", f"{seed}.json", "--html", f"learn/{number}.html", "--svg", f"learn/s{number}.html", *more)
     run("diff", "h200.json", "mi300x.json", "--html", "learn/diff.html")
@@ -218,7 +219,7 @@ def all_kinds(pages, folder):
                      terminal=chance.random() < 0.5)]
 
     def compared(chance, place):
-        other = f"{SEEDS}/{chance.choice(['version_2', 'sample', 'made'])}.json"
+        other = f"{SEEDS}/{chance.choice(['sample', 'made'])}.json"
         pair = [place, other] if chance.random() < 0.5 else [other, place]
         if chance.random() < 0.4:
             return [Step(["diff", *pair, "--html", "d.html"], says_why=False, files={"d.html": pages.check})]
@@ -252,7 +253,7 @@ def all_kinds(pages, folder):
         return [Step(["model", report, "--kernel", "-"], input=kernel)]
 
     def report_steps(chance, place):
-        readers = [(show, 10), (compared, 3), (lambda c, p: checked(c, p, f"{SEEDS}/version_2.json"), 2), (merged, 2),
+        readers = [(show, 10), (compared, 3), (lambda c, p: checked(c, p, f"{SEEDS}/made.json"), 2), (merged, 2),
                    (lambda c, p: [Step(["get", c.choice(PATHS), "--report", p], codes=(0, 1, 2, 5)) for _ in range(2)], 2),
                    (lambda c, p: modelled(c, p, f"{SEEDS}/kernel_{c.choice(['stencil', 'stream_copy', 'matrix_multiply'])}.json"), 2),
                    (lambda c, p: [Step(["show", f"{SEEDS}/mi300x.json", "--instance", p], codes=(0, 1, 2))], 1)]
@@ -264,7 +265,7 @@ def all_kinds(pages, folder):
             # It measures what the baseline has: an element of another vendor is unknown, as if it were asked for by --only.
             return [Step(["check", "--quick", "--baseline", place, "--device", f"sim:{SEEDS}/tiny_machine.json"], codes=(0, 1, 2, 3),
                          says_why=False, seconds=10)]
-        return checked(chance, f"{SEEDS}/{chance.choice(['h200', 'version_2', 'sample', 'made'])}.json", place)
+        return checked(chance, f"{SEEDS}/{chance.choice(['h200', 'sample', 'made'])}.json", place)
 
     def kernel_steps(chance, place):
         return modelled(chance, f"{SEEDS}/model.json", place)
@@ -287,7 +288,7 @@ def all_kinds(pages, folder):
         if kind < 0.1:
             return [Step(["get", chance.choice(PATHS[:4]), "--device", device], codes=(0, 1, 2, 3, 5), seconds=60)]
         if kind < 0.15:
-            return [Step(["check", "--quick", "--baseline", f"{SEEDS}/version_2.json", "--device", device], codes=(0, 1, 2, 3), says_why=False,
+            return [Step(["check", "--quick", "--baseline", f"{SEEDS}/made.json", "--device", device], codes=(0, 1, 2, 3), says_why=False,
                          seconds=60)]
         return [Step(["--device", device, *measured, "--quiet", "--budget", budget, *arguments], codes=(0, 1, 2, 3), files=files, seconds=10)]
 
@@ -325,7 +326,7 @@ def all_kinds(pages, folder):
         return [Step(["get", chance.choice(["shared.latency", "shared.latency", "device.name"]), "--device", "sim:h200"],
                      codes=(0, 1, 2, 3, 5), seconds=60)]
 
-    reports = ["sample", "sample", "sample", "version_1", "version_1", "version_2", "made", "model", "gt200", "mi300x", "h200"]
+    reports = ["sample", "sample", "sample", "sample", "sample", "made", "made", "model", "gt200", "mi300x", "h200"]
     reports = [f"{name}.json" for name in reports]
     entries = sorted(path.name for path in folder.glob("cache_entry_*"))
     kinds = [
