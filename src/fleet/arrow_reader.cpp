@@ -1,162 +1,31 @@
 #include "fleet/arrow_reader.h"
 
-#include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "file/limits.h"
 #include "file/shown.h"
-#include "file/visible.h"
-#include "fleet/arrow_format.h"
+#include "fleet/arrow_flatbuffers.h"
 #include "fleet/arrow_table.h"
 #include "gputopo/error.h"
 
 namespace gputopo::fleet::arrow {
 namespace {
 
-using Verifier = flatbuffers::Verifier;
-template <typename T>
-using Vector = flatbuffers::Vector<T>;
-template <typename T>
-using Tables = Vector<flatbuffers::Offset<T>>;
-
 [[noreturn]] void refuse(std::string_view place, std::string_view why) {
   throw FormatError(fmt::format("{} {}; give a store that 'gputopo fleet merge' wrote", place, why));
 }
-
-// ---- What generated code would be: a table's fields, and that they lie within the buffer ----
-
-struct Part : flatbuffers::Table {
-  template <typename T>
-  [[nodiscard]] T number(flatbuffers::voffset_t at, T absent) const {
-    return GetField<T>(at, absent);
-  }
-  template <typename T>
-  [[nodiscard]] const T* pointer(flatbuffers::voffset_t at) const {
-    return GetPointer<const T*>(at);
-  }
-  // Pointers are followed only after the offset that leads there was checked.
-  template <typename T>
-  [[nodiscard]] bool VerifyTables(Verifier& verifier, flatbuffers::voffset_t at) const {  // NOLINT: as flatbuffers' own
-    return VerifyOffset(verifier, at) && verifier.VerifyVector(pointer<Tables<T>>(at)) &&
-           verifier.VerifyVectorOfTables(pointer<Tables<T>>(at));
-  }
-};
-
-struct KeyValue : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming): flatbuffers calls it
-    return VerifyTableStart(verifier) && VerifyOffset(verifier, key_value::kKey) &&
-           verifier.VerifyString(pointer<flatbuffers::String>(key_value::kKey)) &&
-           VerifyOffset(verifier, key_value::kValue) &&
-           verifier.VerifyString(pointer<flatbuffers::String>(key_value::kValue)) && verifier.EndTable();
-  }
-};
-
-struct Integer : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) && VerifyField<std::int32_t>(verifier, integer::kBits, sizeof(std::int32_t)) &&
-           VerifyField<std::uint8_t>(verifier, integer::kSigned, sizeof(std::uint8_t)) && verifier.EndTable();
-  }
-};
-
-struct Encoding : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) && VerifyField<std::int64_t>(verifier, dictionary::kId, sizeof(std::int64_t)) &&
-           VerifyOffset(verifier, dictionary::kIndexType) &&
-           verifier.VerifyTable(pointer<Integer>(dictionary::kIndexType)) && verifier.EndTable();
-  }
-};
-
-// A type, of which one number is of interest: precision of floats, unit of times.
-struct TypeTable : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) && VerifyField<std::int16_t>(verifier, field(0), sizeof(std::int16_t)) &&
-           verifier.EndTable();
-  }
-};
-
-struct Field : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) && VerifyOffset(verifier, column::kName) &&
-           verifier.VerifyString(pointer<flatbuffers::String>(column::kName)) &&
-           VerifyField<std::uint8_t>(verifier, column::kTypeType, sizeof(std::uint8_t)) &&
-           VerifyOffset(verifier, column::kType) &&
-           (has_other_number_first() || verifier.VerifyTable(pointer<TypeTable>(column::kType))) &&
-           VerifyOffset(verifier, column::kDictionary) &&
-           verifier.VerifyTable(pointer<Encoding>(column::kDictionary)) && verifier.EndTable();
-  }
-  // Types that have something else there are refused without a look at it.
-  [[nodiscard]] bool has_other_number_first() const {
-    const auto type = static_cast<Type>(number<std::uint8_t>(column::kTypeType, 0));
-    return type != Type::kFloatingPoint && type != Type::kTimestamp;
-  }
-};
-
-struct SchemaTable : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) &&
-           VerifyField<std::int16_t>(verifier, schema::kEndianness, sizeof(std::int16_t)) &&
-           VerifyTables<Field>(verifier, schema::kFields) && VerifyTables<KeyValue>(verifier, schema::kMetadata) &&
-           verifier.EndTable();
-  }
-};
-
-struct BatchTable : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) &&
-           VerifyField<std::int64_t>(verifier, record_batch::kLength, sizeof(std::int64_t)) &&
-           VerifyOffset(verifier, record_batch::kNodes) &&
-           verifier.VerifyVector(pointer<Vector<const FieldNode*>>(record_batch::kNodes)) &&
-           VerifyOffset(verifier, record_batch::kBuffers) &&
-           verifier.VerifyVector(pointer<Vector<const Buffer*>>(record_batch::kBuffers)) && verifier.EndTable();
-  }
-  [[nodiscard]] bool is_compressed() const { return GetOptionalFieldOffset(record_batch::kCompression) != 0; }
-};
-
-struct DictionaryBatch : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) &&
-           VerifyField<std::int64_t>(verifier, dictionary_batch::kId, sizeof(std::int64_t)) &&
-           VerifyOffset(verifier, dictionary_batch::kData) &&
-           verifier.VerifyTable(pointer<BatchTable>(dictionary_batch::kData)) &&
-           VerifyField<std::uint8_t>(verifier, dictionary_batch::kIsDelta, sizeof(std::uint8_t)) && verifier.EndTable();
-  }
-};
-
-template <typename T>
-struct MessageOf : Part {
-  static constexpr Header kType = std::is_same_v<T, BatchTable> ? Header::kRecordBatch : Header::kDictionaryBatch;
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) &&
-           VerifyField<std::uint8_t>(verifier, message::kHeaderType, sizeof(std::uint8_t)) &&
-           static_cast<Header>(number<std::uint8_t>(message::kHeaderType, 0)) == kType &&
-           VerifyOffset(verifier, message::kHeader) && verifier.VerifyTable(pointer<T>(message::kHeader)) &&
-           verifier.EndTable();
-  }
-};
-
-struct Footer : Part {
-  [[nodiscard]] bool Verify(Verifier& verifier) const {  // NOLINT(readability-identifier-naming)
-    return VerifyTableStart(verifier) && VerifyOffset(verifier, footer::kSchema) &&
-           verifier.VerifyTable(pointer<SchemaTable>(footer::kSchema)) &&
-           VerifyOffset(verifier, footer::kDictionaries) &&
-           verifier.VerifyVector(pointer<Vector<const Block*>>(footer::kDictionaries)) &&
-           VerifyOffset(verifier, footer::kRecordBatches) &&
-           verifier.VerifyVector(pointer<Vector<const Block*>>(footer::kRecordBatches)) && verifier.EndTable();
-  }
-};
 
 // The root of a flatbuffer that has been checked. The words are aligned as the file's need not be.
 template <typename T>
 const T* root_of(const std::vector<std::uint64_t>& words, std::size_t bytes, std::string_view place) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(words.data());
   constexpr flatbuffers::uoffset_t kMaxDepth = 16;
-  Verifier verifier(data, bytes, kMaxDepth, limits::kMaxStoreTables);
+  flatbuffers::Verifier verifier(data, bytes, kMaxDepth, limits::kMaxStoreTables);
   if (!verifier.VerifyBuffer<T>(nullptr)) refuse(place, "is damaged");
   return flatbuffers::GetRoot<T>(data);
 }
