@@ -31,24 +31,16 @@ Attribute gpc_sms(Context& context, const ElementInfo&) {
   return probe::gpc_sms(context.lab(), clusters, context.clocks());
 }
 
-Attribute copy_latency(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_bulk_copy_latency(lab);
-}
-
-Attribute copy_bandwidth(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_bulk_copy_bandwidth(lab);
-}
-
 constexpr Step kClusterSteps[] = {
     {ElementKind::kClusterPath, AttributeId::kLatency, cluster_latency, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kClusterSms, cluster_sms, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kGpcSms, gpc_sms, one_kernel_of<ClusterProgram>},
-    {ElementKind::kCopyPath, AttributeId::kLatency, copy_latency, one_kernel_of<ClusterProgram>},
-    {ElementKind::kCopyPath, AttributeId::kReadBandwidth, copy_bandwidth, one_kernel_of<ClusterProgram>},
+    {ElementKind::kCopyPath, AttributeId::kLatency, measured_by<probe::measure_bulk_copy_latency>,
+     one_kernel_of<ClusterProgram>},
+    {ElementKind::kCopyPath, AttributeId::kReadBandwidth, measured_by<probe::measure_bulk_copy_bandwidth>,
+     one_kernel_of<ClusterProgram>},
 };
 
 }  // namespace

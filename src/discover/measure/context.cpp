@@ -21,16 +21,8 @@ Context::Context(probe::Bench& bench, Measure measure, std::function<void(const 
 
 Context::~Context() = default;
 
-Attribute Context::make_schedulers() const {
-  probe::Lab own = lab();
-  return probe::measure_schedulers(own);
-}
-
 const probe::ClusterSurvey& Context::clusters() {
-  return clusters_.get([&] {
-    probe::Lab own = lab();
-    return probe::survey_clusters(own);
-  });
+  return clusters_.get([&] { return found_by(probe::survey_clusters); });
 }
 
 const probe::BankCurve& Context::bank_curve() {
@@ -45,29 +37,23 @@ const probe::BankFit& Context::bank_fit() {
 }
 
 const Attribute& Context::schedulers() {
-  return schedulers_.get([&] { return make_schedulers(); });
+  return schedulers_.get([&] { return found_by(probe::measure_schedulers); });
 }
 
 const probe::RegisterFinding& Context::registers() {
   return registers_.get([&] {
-    const Attribute* found = schedulers_.find([&] { return make_schedulers(); });
+    const Attribute* found = schedulers_.find([&] { return found_by(probe::measure_schedulers); });
     probe::Lab own = lab();
     return probe::measure_registers(own, found == nullptr ? std::nullopt : found->number());
   });
 }
 
 const probe::ClockFinding& Context::clocks() {
-  return clocks_.get([&] {
-    probe::Lab own = lab();
-    return probe::measure_clocks(own);
-  });
+  return clocks_.get([&] { return found_by(probe::measure_clocks); });
 }
 
 const probe::SidesFinding& Context::sides() {
-  return sides_.get([&] {
-    probe::Lab own = lab();
-    return probe::measure_sides(own);
-  });
+  return sides_.get([&] { return found_by(probe::measure_sides); });
 }
 
 const std::vector<probe::PeakFinding>& Context::peaks() {

@@ -33,6 +33,12 @@ class Context {
   [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
   // For a new finding.
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+  // What a probe finds with a lab of its own.
+  template <typename Found>
+  [[nodiscard]] Found found_by(Found (*probe)(probe::Lab&)) const {
+    probe::Lab own = lab();
+    return probe(own);
+  }
   // Of another step; measured now if it was not yet.
   [[nodiscard]] const Attribute& attribute(ElementId element, AttributeId attribute) {
     return scheduler_.attribute(element, attribute);
@@ -55,8 +61,6 @@ class Context {
   [[nodiscard]] const std::vector<probe::PeakFinding>& peaks();
 
  private:
-  [[nodiscard]] Attribute make_schedulers() const;
-
   probe::Bench& bench_;
   Scheduler scheduler_;
   Once<probe::ClusterSurvey> clusters_;

@@ -21,6 +21,12 @@ struct Step {
   bool heats = false;
 };
 
+// For steps that need nothing but a lab.
+template <Attribute (*kMeasure)(probe::Lab&)>
+[[nodiscard]] Attribute measured_by(Context& context, const ElementInfo&) {
+  return context.found_by(kMeasure);
+}
+
 // For steps whose programs are of a kind that one kernel runs.
 template <typename Kind>
 [[nodiscard]] std::vector<Program> one_kernel_of(const DeviceInfo&) {

@@ -16,52 +16,20 @@
 namespace gputopo {
 namespace {
 
-Attribute resident_warps(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_resident_warps(lab);
-}
-Attribute resident_blocks(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_resident_blocks(lab);
-}
 Attribute register_file(Context& context, const ElementInfo&) { return context.registers().file; }
 Attribute register_unit(Context& context, const ElementInfo&) { return context.registers().unit; }
-Attribute shared_unit(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_shared_unit(lab);
-}
 Attribute schedulers(Context& context, const ElementInfo&) { return context.schedulers(); }
 
 Attribute clock_step(Context& context, const ElementInfo&) { return context.clocks().step; }
 Attribute timer_step(Context& context, const ElementInfo&) { return context.clocks().timer_step; }
 Attribute clock_groups(Context& context, const ElementInfo&) { return context.clocks().groups; }
 
-Attribute launch_latency(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_launch_latency(lab);
-}
 template <LaunchWay kWay>
 Attribute launch_interval(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   return probe::measure_launch_interval(lab, kWay);
 }
-Attribute graph_launch_latency(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_graph_launch_latency(lab);
-}
 
-Attribute barrier_latency(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_barrier(lab);
-}
-Attribute cluster_barrier(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_cluster_barrier(lab);
-}
-Attribute grid_barrier(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_grid_barrier(lab);
-}
 template <OperationId kOperation>
 Attribute jump(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
@@ -127,63 +95,60 @@ std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
   return probe::expected_of_peaks(info, peak_operations(info));
 }
 
+template <AttributeId kPeak>
+constexpr Step kPeakStep{ElementKind::kPeaks, kPeak, peak<kPeak>, expected_of_peaks};
+template <AttributeId kSustained, AttributeId kPeak>
+constexpr Step kSustainedStep{ElementKind::kPeaks, kSustained, sustained<kPeak>, expected_of_peaks, true};
+
 constexpr Step kUnitsSteps[] = {
     {ElementKind::kRegisters, AttributeId::kSchedulers, schedulers},
-    {ElementKind::kRegisters, AttributeId::kResidentWarps, resident_warps},
-    {ElementKind::kRegisters, AttributeId::kResidentBlocks, resident_blocks},
+    {ElementKind::kRegisters, AttributeId::kResidentWarps, measured_by<probe::measure_resident_warps>},
+    {ElementKind::kRegisters, AttributeId::kResidentBlocks, measured_by<probe::measure_resident_blocks>},
     {ElementKind::kRegisters, AttributeId::kRegisterFile, register_file},
     {ElementKind::kRegisters, AttributeId::kRegisterUnit, register_unit},
-    {ElementKind::kRegisters, AttributeId::kSharedUnit, shared_unit},
+    {ElementKind::kRegisters, AttributeId::kSharedUnit, measured_by<probe::measure_shared_unit>},
     {ElementKind::kClocks, AttributeId::kClockStep, clock_step},
     {ElementKind::kClocks, AttributeId::kTimerStep, timer_step},
     {ElementKind::kClocks, AttributeId::kClockGroups, clock_groups},
-    {ElementKind::kClocks, AttributeId::kLaunchLatency, launch_latency},
+    {ElementKind::kClocks, AttributeId::kLaunchLatency, measured_by<probe::measure_launch_latency>},
     {ElementKind::kClocks, AttributeId::kLaunchInterval, launch_interval<LaunchWay::kCalls>},
-    {ElementKind::kClocks, AttributeId::kGraphLaunchLatency, graph_launch_latency},
+    {ElementKind::kClocks, AttributeId::kGraphLaunchLatency, measured_by<probe::measure_graph_launch_latency>},
     {ElementKind::kClocks, AttributeId::kGraphLaunchInterval, launch_interval<LaunchWay::kGraph>},
-    {ElementKind::kControl, AttributeId::kBarrierLatency, barrier_latency},
-    {ElementKind::kControl, AttributeId::kClusterBarrier, cluster_barrier},
-    {ElementKind::kControl, AttributeId::kGridBarrier, grid_barrier},
+    {ElementKind::kControl, AttributeId::kBarrierLatency, measured_by<probe::measure_barrier>},
+    {ElementKind::kControl, AttributeId::kClusterBarrier, measured_by<probe::measure_cluster_barrier>},
+    {ElementKind::kControl, AttributeId::kGridBarrier, measured_by<probe::measure_grid_barrier>},
     {ElementKind::kControl, AttributeId::kBranchCost, jump<OperationId::kBra>},
     {ElementKind::kControl, AttributeId::kCallCost, jump<OperationId::kCall>},
     {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
     {ElementKind::kControl, AttributeId::kSidesInterleave, sides_interleave},
-    {ElementKind::kPeaks, AttributeId::kPeakF16, peak<AttributeId::kPeakF16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakBf16, peak<AttributeId::kPeakBf16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakF32, peak<AttributeId::kPeakF32>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakF64, peak<AttributeId::kPeakF64>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF16, sustained<AttributeId::kPeakMatrixF16>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixF32, peak<AttributeId::kPeakMatrixF32>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixFp8, peak<AttributeId::kPeakMatrixFp8>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kPeakSparseF16, peak<AttributeId::kPeakSparseF16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kSustainedF16, sustained<AttributeId::kPeakF16>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedBf16, sustained<AttributeId::kPeakBf16>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedF32, sustained<AttributeId::kPeakF32>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedF64, sustained<AttributeId::kPeakF64>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedS32, sustained<AttributeId::kPeakS32>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedU8, sustained<AttributeId::kPeakU8>, expected_of_peaks, true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixBf16, sustained<AttributeId::kPeakMatrixBf16>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixTf32, sustained<AttributeId::kPeakMatrixTf32>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF32, sustained<AttributeId::kPeakMatrixF32>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixFp8, sustained<AttributeId::kPeakMatrixFp8>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixS8, sustained<AttributeId::kPeakMatrixS8>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF64, sustained<AttributeId::kPeakMatrixF64>, expected_of_peaks,
-     true},
-    {ElementKind::kPeaks, AttributeId::kSustainedSparseF16, sustained<AttributeId::kPeakSparseF16>, expected_of_peaks,
-     true},
+    kPeakStep<AttributeId::kPeakF16>,
+    kPeakStep<AttributeId::kPeakBf16>,
+    kPeakStep<AttributeId::kPeakF32>,
+    kPeakStep<AttributeId::kPeakF64>,
+    kPeakStep<AttributeId::kPeakS32>,
+    kPeakStep<AttributeId::kPeakU8>,
+    kPeakStep<AttributeId::kPeakMatrixF16>,
+    kSustainedStep<AttributeId::kSustainedMatrixF16, AttributeId::kPeakMatrixF16>,
+    kPeakStep<AttributeId::kPeakMatrixBf16>,
+    kPeakStep<AttributeId::kPeakMatrixTf32>,
+    kPeakStep<AttributeId::kPeakMatrixF32>,
+    kPeakStep<AttributeId::kPeakMatrixFp8>,
+    kPeakStep<AttributeId::kPeakMatrixS8>,
+    kPeakStep<AttributeId::kPeakMatrixF64>,
+    kPeakStep<AttributeId::kPeakSparseF16>,
+    kSustainedStep<AttributeId::kSustainedF16, AttributeId::kPeakF16>,
+    kSustainedStep<AttributeId::kSustainedBf16, AttributeId::kPeakBf16>,
+    kSustainedStep<AttributeId::kSustainedF32, AttributeId::kPeakF32>,
+    kSustainedStep<AttributeId::kSustainedF64, AttributeId::kPeakF64>,
+    kSustainedStep<AttributeId::kSustainedS32, AttributeId::kPeakS32>,
+    kSustainedStep<AttributeId::kSustainedU8, AttributeId::kPeakU8>,
+    kSustainedStep<AttributeId::kSustainedMatrixBf16, AttributeId::kPeakMatrixBf16>,
+    kSustainedStep<AttributeId::kSustainedMatrixTf32, AttributeId::kPeakMatrixTf32>,
+    kSustainedStep<AttributeId::kSustainedMatrixF32, AttributeId::kPeakMatrixF32>,
+    kSustainedStep<AttributeId::kSustainedMatrixFp8, AttributeId::kPeakMatrixFp8>,
+    kSustainedStep<AttributeId::kSustainedMatrixS8, AttributeId::kPeakMatrixS8>,
+    kSustainedStep<AttributeId::kSustainedMatrixF64, AttributeId::kPeakMatrixF64>,
+    kSustainedStep<AttributeId::kSustainedSparseF16, AttributeId::kPeakSparseF16>,
 };
 
 }  // namespace
