@@ -2,7 +2,7 @@
 //
 // Whoever may write to a folder may put a link there, to where only the user of gputopo may write. So the path is
 // walked folder by folder, each of them stays open, and what is written goes into the open one: what others put in its
-// place meanwhile changes nothing.
+// place meanwhile changes nothing. openat2(2) cannot replace this: it follows all links or none, whoever owns them.
 #pragma once
 
 #include <sys/stat.h>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 
 namespace gputopo::sim {
 namespace {
@@ -279,7 +278,7 @@ std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
     case Replacement::kLru:
       return oldest_of(set);
     case Replacement::kSegmentedLru:
-      break;
+      return set.ways - 1u;
     case Replacement::kSrrip:
       return way_expected_last(set);
     case Replacement::kFifo:
@@ -288,13 +287,12 @@ std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
       chose_at_random_ = true;
       return victim_.way(seed_, static_cast<std::uint32_t>(&set - sets_.data()),
                          static_cast<std::uint32_t>(set.state++), set.ways);
-    case Replacement::kTreePlru: {
-      std::uint32_t node = 1;
-      while (node < set.ways) node = 2 * node + (set.state >> node & 1);
-      return node - set.ways;
-    }
+    case Replacement::kTreePlru:
+      break;
   }
-  return set.ways - 1u;
+  std::uint32_t node = 1;
+  while (node < set.ways) node = 2 * node + (set.state >> node & 1);
+  return node - set.ways;
 }
 
 void NarrowSets::replay(Set& set, std::uint64_t done) {
