@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "device/sim/machine_file.h"
 #include "file/digest.h"
 #include "file/environment.h"
+#include "file/folder_entries.h"
 #include "file/private_folder.h"
 #include "gputopo/device.h"
 #include "gputopo/error.h"
@@ -65,21 +65,10 @@ std::string text_of(const fs::path& path) {
   return text;
 }
 
-// The names in a folder, sorted; none where there is no such folder.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::error_code failed;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
-    entries.push_back(entry->path());
-  }
-  std::ranges::sort(entries);
-  return entries;
-}
-
 // Those of `names` that are there in each folder within `folder`, with what they hold.
 std::string texts_within(const fs::path& folder, const std::vector<std::string>& names) {
   std::string text;
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : folder_entries(folder)) {
     for (const std::string& name : names) {
       const std::string held = text_of(entry / name);
       if (!held.empty()) text += fmt::format("{}\n{}\n", (entry / name).string(), held);
@@ -101,14 +90,14 @@ std::string nvidia_gpus() {
   if (gpus.empty()) return {};
   std::string text = text_of(driver / "version") + gpus;
   // MIG instances are folders there.
-  for (const fs::path& gpu : entries_of(driver / "capabilities")) {
-    for (const fs::path& instance : entries_of(gpu / "mig")) {
+  for (const fs::path& gpu : folder_entries(driver / "capabilities")) {
+    for (const fs::path& instance : folder_entries(gpu / "mig")) {
       text += instance.string() + "\n";
-      for (const fs::path& part : entries_of(instance)) text += part.string() + "\n";
+      for (const fs::path& part : folder_entries(instance)) text += part.string() + "\n";
     }
   }
   // A container has the nodes of its own GPUs alone.
-  for (const fs::path& node : entries_of("/dev")) {
+  for (const fs::path& node : folder_entries("/dev")) {
     if (node.filename().string().starts_with("nvidia")) text += node.string() + "\n";
   }
   return text;

@@ -27,8 +27,6 @@ bool is_sequence(OperationId id) {
 
 }  // namespace
 
-bool has_large_matrices(const OperationProgram& program) { return is_large_matrix(program.operation); }
-
 bool has_sequences(const OperationProgram& program) {
   return program.sides > 1 || is_sequence(program.operation) || is_large_matrix(program.operation) ||
          (program.beside && is_sequence(*program.beside));

@@ -6,7 +6,6 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include "stats/precision.h"
 
@@ -14,7 +13,6 @@ namespace gputopo::stats {
 namespace {
 
 constexpr double kNormalConsistency = 1.4826;  // MAD of a normal distribution is sigma / 1.4826
-constexpr int kBootstrapRounds = 400;          // the percentile of 2.5% then rests on ten rounds
 
 double sorted_quantile(std::span<const double> sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
@@ -91,18 +89,6 @@ Interval mean_interval(std::span<const double> values, double confidence) {
   const double factor = quantile(distribution, 0.5 + confidence / 2);
   const double half = factor * standard_deviation(values) / std::sqrt(static_cast<double>(values.size()));
   return {centre - half, centre + half};
-}
-
-Interval median_interval(std::span<const double> values, std::uint64_t seed, double confidence) {
-  std::mt19937_64 generator(seed);
-  std::vector<double> medians(kBootstrapRounds);
-  std::vector<double> resample(values.size());
-  for (double& result : medians) {
-    for (double& value : resample) value = values[((generator() >> 32) * values.size()) >> 32];
-    result = median(resample);
-  }
-  const double tail = (1 - confidence) / 2;
-  return {quantile(medians, tail), quantile(medians, 1 - tail)};
 }
 
 Line fit_line(std::span<const double> x, std::span<const double> y) {

@@ -31,8 +31,6 @@ struct Interval {
 [[nodiscard]] Interval proportion_interval(std::uint64_t successes, std::uint64_t trials, double confidence = 0.95);
 // Student's interval of the mean of independent values; [v, v] for one value.
 [[nodiscard]] Interval mean_interval(std::span<const double> values, double confidence = 0.95);
-// Percentile bootstrap of the median (Efron 1979), seeded.
-[[nodiscard]] Interval median_interval(std::span<const double> values, std::uint64_t seed, double confidence = 0.95);
 
 // Least-squares line y = intercept + slope * x; slope 0 where all x are equal.
 struct Line {

@@ -16,10 +16,7 @@ template <typename T>
 struct ToJson {
   static Json from(const T& value) {
     if constexpr (std::is_enum_v<T>) {
-      for (const auto& [name, enumerator] : sim::names_of_all(T{})) {
-        if (enumerator == value) return std::string(name);
-      }
-      return nullptr;
+      return std::string(name_of(value));
     } else if constexpr (std::is_arithmetic_v<T>) {
       return value;
     } else {

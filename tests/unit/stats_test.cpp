@@ -56,16 +56,6 @@ TEST(Distributions, TailsAreExact) {
   EXPECT_EQ(chance_of_larger_chi_squared(0, 2), 1);
 }
 
-TEST(Descriptive, MedianIntervalHoldsTheMedianOfItsSample) {
-  std::vector<double> values;
-  for (int i = 0; i < 101; ++i) values.push_back(i);
-  const Interval interval = median_interval(values, 1);
-  EXPECT_LT(interval.low, 50);
-  EXPECT_GT(interval.high, 50);
-  EXPECT_GT(interval.low, 30);
-  EXPECT_LT(interval.high, 70);
-}
-
 TEST(Descriptive, LineIsFitted) {
   const Line line = fit_line(std::vector<double>{0, 1, 2}, std::vector<double>{1, 3, 5});
   EXPECT_DOUBLE_EQ(line.intercept, 1);

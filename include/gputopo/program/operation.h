@@ -42,8 +42,6 @@ inline constexpr std::uint32_t kMaxOperationRounds = 1u << 16;
 
 // Whether an operation of it is a sequence of instructions on every GPU, or one that may take hundreds of cycles.
 [[nodiscard]] bool has_sequences(const OperationProgram& program);
-// Whether it is one of the matrices whose results take most registers of a warp.
-[[nodiscard]] bool has_large_matrices(const OperationProgram& program);
 // Of one side of a warp, all of its chains together. What the loop adds is to vanish beside them, and they are to fit
 // the nearest instruction cache: fewer of what is a sequence of instructions.
 [[nodiscard]] std::uint32_t operations_per_round(const OperationProgram& program);

@@ -1,6 +1,7 @@
 #include "device/sim/machine_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -84,15 +85,10 @@ void read_value(const SortedJson& node, const std::string& path, Integer& out) {
 template <typename Enum>
 requires std::is_enum_v<Enum>
 void read_value(const SortedJson& node, const std::string& path, Enum& out) {
-  std::string allowed;
-  for (const auto& [name, value] : names_of_all(Enum{})) {
-    if (node.is_string() && node.get<std::string>() == name) {
-      out = value;
-      return;
-    }
-    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-  }
-  refuse(path, fmt::format("{} is not one of {}", text_of(node), allowed));
+  const auto& names = kNames<Enum>;
+  const auto found = std::ranges::find(names, node.is_string() ? node.get<std::string>() : "");
+  if (found == names.end()) refuse(path, fmt::format("{} is not one of {}", text_of(node), fmt::join(names, ", ")));
+  out = static_cast<Enum>(found - names.begin());
 }
 
 template <typename T>
@@ -128,9 +124,9 @@ void read_object(const SortedJson& node, const std::string& path, const std::vec
     const auto row =
         std::find_if(fields.begin(), fields.end(), [&, &name = key](const Field& f) { return f.name == name; });
     if (row == fields.end()) {
-      std::string known;
-      for (const Field& f : fields) known += (known.empty() ? "" : ", ") + f.name;
-      refuse(join_path(path, key), "unknown field; the fields here are " + known);
+      std::vector<std::string> known;
+      for (const Field& f : fields) known.push_back(f.name);
+      refuse(join_path(path, key), fmt::format("unknown field; the fields here are {}", fmt::join(known, ", ")));
     }
     row->read_into(value, join_path(path, key));
   }

@@ -70,9 +70,6 @@ struct Survey {
   std::uint64_t tiny_bytes = 0;  // of the tiny array
   // Set: misses of a TLB would hide levels, so loads of large footprints are counted in places (add_counted_steps).
   bool counts_in_places = false;
-
-  // Else it is only begun: of a tiny array.
-  [[nodiscard]] bool is_complete() const { return !cold_passes.empty(); }
 };
 
 // What a miss brings into a cache.

@@ -252,12 +252,6 @@ std::string where(const Topology& topology) {
   return text.empty() ? " on an unknown host" : text;
 }
 
-// Reports of replays by earlier versions have the time and the host of the replay.
-bool tells_its_origin(const Topology& topology) {
-  const Attribute* os = find(topology.device, AttributeId::kOs);
-  return topology.timestamp.empty() || (os != nullptr && os->method == "told_by_the_recording");
-}
-
 }  // namespace
 
 std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
@@ -278,8 +272,7 @@ std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
   if (!topology.architecture.empty()) facts.push_back(topology.architecture);
   if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
   if (topology.backend == "replay") {
-    facts.push_back(tells_its_origin(topology) ? "recorded " + when(topology) + (is_brief ? "" : where(topology))
-                                               : "from a recording");
+    facts.push_back(fmt::format("recorded {}{}", when(topology), is_brief ? "" : where(topology)));
   }
   for (const Fact& fact : kFacts) {
     const Attribute* attribute = find(topology.compute, fact.attribute);

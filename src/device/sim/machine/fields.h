@@ -1,62 +1,37 @@
 // The fields of a simulated GPU by the names that machine files give them: one list for whoever reads or writes them.
 #pragma once
 
-#include <concepts>
+#include <array>
 #include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "device/driver/info_fields.h"
 #include "device/sim/machine/machine.h"
+#include "program/fields.h"
+
+namespace gputopo {
+
+template <>
+inline constexpr std::array<std::string_view, 6> kNames<sim::Replacement>{"lru",  "tree_plru",     "random",
+                                                                          "fifo", "segmented_lru", "srrip"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<sim::IndexHash>{"modulo", "xor_fold", "mixed", "turns"};
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<sim::Scope>{"sm", "tpc", "group", "xcd", "gpu"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<sim::WritePolicy>{"through", "back"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<sim::StoreHit>{"update", "invalidate"};
+
+}  // namespace gputopo
 
 namespace gputopo::sim {
-
-template <typename Object, typename Spec>
-concept IsA = std::same_as<std::remove_const_t<Object>, Spec>;
 
 // Whether a file must have a field.
 enum class Presence : bool { kOptional, kRequired };
 
-// ---- Names of enumerators ----
-
-template <typename Enum>
-using EnumNames = std::vector<std::pair<std::string_view, Enum>>;
-
-inline const EnumNames<Replacement>& names_of_all(Replacement) {
-  static const EnumNames<Replacement> kNames = {
-      {"lru", Replacement::kLru},   {"tree_plru", Replacement::kTreePlru},         {"random", Replacement::kRandom},
-      {"fifo", Replacement::kFifo}, {"segmented_lru", Replacement::kSegmentedLru}, {"srrip", Replacement::kSrrip}};
-  return kNames;
-}
-
-inline const EnumNames<IndexHash>& names_of_all(IndexHash) {
-  static const EnumNames<IndexHash> kNames = {{"modulo", IndexHash::kModulo},
-                                              {"xor_fold", IndexHash::kXorFold},
-                                              {"mixed", IndexHash::kMixed},
-                                              {"turns", IndexHash::kTurns}};
-  return kNames;
-}
-
-inline const EnumNames<Scope>& names_of_all(Scope) {
-  static const EnumNames<Scope> kNames = {
-      {"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"group", Scope::kGroup}, {"xcd", Scope::kXcd}, {"gpu", Scope::kGpu}};
-  return kNames;
-}
-
-inline const EnumNames<WritePolicy>& names_of_all(WritePolicy) {
-  static const EnumNames<WritePolicy> kNames = {{"through", WritePolicy::kThrough}, {"back", WritePolicy::kBack}};
-  return kNames;
-}
-
-inline const EnumNames<StoreHit>& names_of_all(StoreHit) {
-  static const EnumNames<StoreHit> kNames = {{"update", StoreHit::kUpdate}, {"invalidate", StoreHit::kInvalidate}};
-  return kNames;
-}
-
 // ---- visit_fields(object, visit): calls visit(name, field, presence) for each field ----
 
-template <IsA<DeviceInfo> Object, typename Visit>
+template <Is<DeviceInfo> Object, typename Visit>
 void visit_fields(Object& info, Visit&& visit) {
   visit_info_fields(info, [&](std::string_view name, auto& field) {
     const bool required = name == "vendor" || name == "name" || name == "sm_count";
@@ -64,7 +39,7 @@ void visit_fields(Object& info, Visit&& visit) {
   });
 }
 
-template <IsA<CacheSpec> Object, typename Visit>
+template <Is<CacheSpec> Object, typename Visit>
 void visit_fields(Object& cache, Visit&& visit) {
   visit("id", cache.id, Presence::kRequired);
   visit("size_bytes", cache.size_bytes, Presence::kRequired);
@@ -88,14 +63,14 @@ void visit_fields(Object& cache, Visit&& visit) {
   visit("store_hit", cache.store_hit, Presence::kOptional);
 }
 
-template <IsA<PathStop> Object, typename Visit>
+template <Is<PathStop> Object, typename Visit>
 void visit_fields(Object& stop, Visit&& visit) {
   visit("cache", stop.cache, Presence::kRequired);
   visit("latency_cycles", stop.latency_cycles, Presence::kRequired);
   visit("far_latency_cycles", stop.far_latency_cycles, Presence::kOptional);
 }
 
-template <IsA<SpaceSpec> Object, typename Visit>
+template <Is<SpaceSpec> Object, typename Visit>
 void visit_fields(Object& space, Visit&& visit) {
   visit("path", space.path, Presence::kOptional);
   visit("memory_latency_cycles", space.memory_latency_cycles, Presence::kRequired);
@@ -103,20 +78,20 @@ void visit_fields(Object& space, Visit&& visit) {
   visit("address_cycles", space.address_cycles, Presence::kOptional);
 }
 
-template <IsA<CodeStop> Object, typename Visit>
+template <Is<CodeStop> Object, typename Visit>
 void visit_fields(Object& stop, Visit&& visit) {
   visit("cache", stop.cache, Presence::kRequired);
   visit("cycles_per_instruction", stop.cycles_per_instruction, Presence::kRequired);
   visit("jump_cycles", stop.jump_cycles, Presence::kOptional);
 }
 
-template <IsA<OperandStop> Object, typename Visit>
+template <Is<OperandStop> Object, typename Visit>
 void visit_fields(Object& stop, Visit&& visit) {
   visit("cache", stop.cache, Presence::kRequired);
   visit("cycles", stop.cycles, Presence::kRequired);
 }
 
-template <IsA<CodeSpec> Object, typename Visit>
+template <Is<CodeSpec> Object, typename Visit>
 void visit_fields(Object& code, Visit&& visit) {
   visit("bytes_per_instruction", code.bytes_per_instruction, Presence::kRequired);
   visit("path", code.path, Presence::kRequired);
@@ -130,7 +105,7 @@ void visit_fields(Object& code, Visit&& visit) {
   visit("loop_cycles", code.loop_cycles, Presence::kOptional);
 }
 
-template <IsA<TlbSpec> Object, typename Visit>
+template <Is<TlbSpec> Object, typename Visit>
 void visit_fields(Object& tlb, Visit&& visit) {
   visit("page_bytes", tlb.page_bytes, Presence::kRequired);
   visit("entries", tlb.entries, Presence::kRequired);
@@ -143,7 +118,7 @@ void visit_fields(Object& tlb, Visit&& visit) {
   visit("far_miss_cycles", tlb.far_miss_cycles, Presence::kOptional);
 }
 
-template <IsA<BandwidthSpec> Object, typename Visit>
+template <Is<BandwidthSpec> Object, typename Visit>
 void visit_fields(Object& bandwidth, Visit&& visit) {
   visit("read_bytes_per_second", bandwidth.read_bytes_per_second, Presence::kRequired);
   visit("write_bytes_per_second", bandwidth.write_bytes_per_second, Presence::kOptional);
@@ -151,7 +126,7 @@ void visit_fields(Object& bandwidth, Visit&& visit) {
   visit("sm_read_bytes_per_second", bandwidth.sm_read_bytes_per_second, Presence::kOptional);
 }
 
-template <IsA<BankSpec> Object, typename Visit>
+template <Is<BankSpec> Object, typename Visit>
 void visit_fields(Object& banks, Visit&& visit) {
   visit("banks", banks.banks, Presence::kRequired);
   visit("bank_bytes", banks.bank_bytes, Presence::kRequired);
@@ -163,7 +138,7 @@ void visit_fields(Object& banks, Visit&& visit) {
   visit("store_latency_cycles", banks.store_latency_cycles, Presence::kOptional);
 }
 
-template <IsA<AtomicSpec> Object, typename Visit>
+template <Is<AtomicSpec> Object, typename Visit>
 void visit_fields(Object& atomics, Visit&& visit) {
   visit("latency_cycles", atomics.latency_cycles, Presence::kRequired);
   visit("far_latency_cycles", atomics.far_latency_cycles, Presence::kOptional);
@@ -172,13 +147,13 @@ void visit_fields(Object& atomics, Visit&& visit) {
   visit("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle, Presence::kRequired);
 }
 
-template <IsA<ClusterBandwidth> Object, typename Visit>
+template <Is<ClusterBandwidth> Object, typename Visit>
 void visit_fields(Object& bandwidth, Visit&& visit) {
   visit("cluster_size", bandwidth.cluster_size, Presence::kRequired);
   visit("read_bytes_per_second", bandwidth.read_bytes_per_second, Presence::kRequired);
 }
 
-template <IsA<ClusterSpec> Object, typename Visit>
+template <Is<ClusterSpec> Object, typename Visit>
 void visit_fields(Object& clusters, Visit&& visit) {
   visit("max_size", clusters.max_size, Presence::kRequired);
   visit("latency_cycles", clusters.latency_cycles, Presence::kRequired);
@@ -187,19 +162,19 @@ void visit_fields(Object& clusters, Visit&& visit) {
   visit("bandwidths", clusters.bandwidths, Presence::kRequired);
 }
 
-template <IsA<BulkCopySpec> Object, typename Visit>
+template <Is<BulkCopySpec> Object, typename Visit>
 void visit_fields(Object& bulk, Visit&& visit) {
   visit("overhead_cycles", bulk.overhead_cycles, Presence::kRequired);
   visit("issue_cycles", bulk.issue_cycles, Presence::kRequired);
   visit("bytes_per_cycle", bulk.bytes_per_cycle, Presence::kRequired);
 }
 
-template <IsA<PipeSpec> Object, typename Visit>
+template <Is<PipeSpec> Object, typename Visit>
 void visit_fields(Object& pipe, Visit&& visit) {
   visit("lanes_per_cycle", pipe.lanes_per_cycle, Presence::kRequired);
 }
 
-template <IsA<OperationSpec> Object, typename Visit>
+template <Is<OperationSpec> Object, typename Visit>
 void visit_fields(Object& operation, Visit&& visit) {
   visit("pipe", operation.pipe, Presence::kRequired);
   visit("latency_cycles", operation.latency_cycles, Presence::kRequired);
@@ -208,7 +183,7 @@ void visit_fields(Object& operation, Visit&& visit) {
   visit("block_cycles", operation.block_cycles, Presence::kOptional);
 }
 
-template <IsA<ComputeSpec> Object, typename Visit>
+template <Is<ComputeSpec> Object, typename Visit>
 void visit_fields(Object& compute, Visit&& visit) {
   visit("schedulers", compute.schedulers, Presence::kRequired);
   visit("issue_cycles", compute.issue_cycles, Presence::kOptional);
@@ -227,7 +202,7 @@ void visit_fields(Object& compute, Visit&& visit) {
   visit("operations", compute.operations, Presence::kRequired);
 }
 
-template <IsA<LaunchSpec> Object, typename Visit>
+template <Is<LaunchSpec> Object, typename Visit>
 void visit_fields(Object& launches, Visit&& visit) {
   visit("latency_ns", launches.latency_ns, Presence::kRequired);
   visit("submit_ns", launches.submit_ns, Presence::kRequired);
@@ -238,7 +213,7 @@ void visit_fields(Object& launches, Visit&& visit) {
   visit("max_argument_bytes", launches.max_argument_bytes, Presence::kOptional);
 }
 
-template <IsA<NoiseSpec> Object, typename Visit>
+template <Is<NoiseSpec> Object, typename Visit>
 void visit_fields(Object& noise, Visit&& visit) {
   visit("jitter_cycles", noise.jitter_cycles, Presence::kOptional);
   visit("outlier_probability", noise.outlier_probability, Presence::kOptional);
@@ -248,7 +223,7 @@ void visit_fields(Object& noise, Visit&& visit) {
   visit("bandwidth_sigma", noise.bandwidth_sigma, Presence::kOptional);
 }
 
-template <IsA<NeighbourSpec> Object, typename Visit>
+template <Is<NeighbourSpec> Object, typename Visit>
 void visit_fields(Object& neighbour, Visit&& visit) {
   visit("turn_cycles", neighbour.turn_cycles, Presence::kRequired);
   visit("neighbour_turn_cycles", neighbour.neighbour_turn_cycles, Presence::kRequired);
@@ -257,7 +232,7 @@ void visit_fields(Object& neighbour, Visit&& visit) {
   visit("noticed", neighbour.noticed, Presence::kOptional);
 }
 
-template <IsA<SliceSpec> Object, typename Visit>
+template <Is<SliceSpec> Object, typename Visit>
 void visit_fields(Object& slices, Visit&& visit) {
   visit("count", slices.count, Presence::kRequired);
   visit("partition_cycles", slices.partition_cycles, Presence::kOptional);
@@ -266,7 +241,7 @@ void visit_fields(Object& slices, Visit&& visit) {
 }
 
 // All but machine_version.
-template <IsA<MachineSpec> Object, typename Visit>
+template <Is<MachineSpec> Object, typename Visit>
 void visit_fields(Object& spec, Visit&& visit) {
   visit("info", spec.info, Presence::kRequired);
   visit("caches", spec.caches, Presence::kRequired);
