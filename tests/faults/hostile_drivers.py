@@ -25,7 +25,8 @@ SOURCES = {
 MODES = ["error", "unknown", "zeros", "ones", "huge"]
 MODES_AT_ONCE = {"cuda": 2, "nvml": 5, "hip": 2}  # besides "hang": of few calls more
 FEWEST_CASES = 45
-PATIENCE_SECONDS = 0.3
+CASES_AT_ONCE = 8
+LEAST_PATIENCE_SECONDS = 0.3
 # Beside the budget: patience and what a loaded machine adds: with the patience that users have it is the budget and 5 s.
 LONGEST_SECONDS = 5
 # Where that is less: so many times what a list of GPUs takes that nothing holds up, as under sanitizers on a busy machine.
@@ -139,10 +140,13 @@ def ended_badly(result):
     return None
 
 
-def longest_on_this_machine(binary, environment):
+def seconds_of_lists(binary, environment, at_once):
     begin = time.monotonic()
-    subprocess.run([binary, "list"], env=environment, capture_output=True)
-    return max(LONGEST_SECONDS, LISTS_TO_WAIT_FOR * (time.monotonic() - begin))
+    lists = [subprocess.Popen([binary, "list"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             for _ in range(at_once)]
+    for one in lists:
+        one.wait()
+    return time.monotonic() - begin
 
 
 def problem_of(command, environment, mode, call, budget, longest):
@@ -204,10 +208,13 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
     failures = []
     late = []
     with tempfile.TemporaryDirectory() as locks:
-        environment = dict(os.environ, GPUTOPO_PATIENCE=str(PATIENCE_SECONDS), GPUTOPO_LIBCUDA=libcuda,
-                           GPUTOPO_LIBNVML=nvml, GPUTOPO_LIBAMDHIP64=hip, GPUTOPO_LIBHIPRTC=hip,
-                           GPUTOPO_SYSFS=str(ROOT / "tests" / "fixtures" / "sysfs" / "mi210"))
-        longest = longest_on_this_machine(binary, dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks)))
+        environment = dict(os.environ, GPUTOPO_LIBCUDA=libcuda, GPUTOPO_LIBNVML=nvml, GPUTOPO_LIBAMDHIP64=hip,
+                           GPUTOPO_LIBHIPRTC=hip, GPUTOPO_SYSFS=str(ROOT / "tests" / "fixtures" / "sysfs" / "mi210"))
+        alone = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
+        longest = max(LONGEST_SECONDS, LISTS_TO_WAIT_FOR * seconds_of_lists(binary, alone, 1))
+        # Sanitizers make a call that does come back slower than the least patience.
+        patience = max(LEAST_PATIENCE_SECONDS, seconds_of_lists(binary, alone, CASES_AT_ONCE))
+        environment["GPUTOPO_PATIENCE"] = f"{patience:.1f}"
 
         def run(case):
             mode, call = case
@@ -232,7 +239,7 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                     break
             return case, problem
 
-        with concurrent.futures.ThreadPoolExecutor(8) as several:
+        with concurrent.futures.ThreadPoolExecutor(CASES_AT_ONCE) as several:
             for (mode, call), problem in several.map(run, cases):
                 if problem:
                     failures.append(f"{mode}:{call}: {problem}")

@@ -6,20 +6,15 @@
 #include <sstream>
 
 #include "support/command.h"
+#include "support/sanitized.h"
 
 namespace gputopo {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 class ReleaseBinary : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "a build with sanitizers is not the release binary";
+    if (test::kSanitized) GTEST_SKIP() << "a build with sanitizers is not the release binary";
     if (test::run_command("command -v objdump").exit_code != 0) GTEST_SKIP() << "objdump is not installed";
   }
 };

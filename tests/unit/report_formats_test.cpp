@@ -16,6 +16,7 @@
 #include "report/words/value_text.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
+#include "support/sanitized.h"
 
 namespace gputopo {
 namespace {
@@ -293,9 +294,7 @@ double children_cpu_seconds() {
 
 // Of the processor rather than of the clock: other tests run beside this one.
 TEST(Formats, AreQuickAndSmall) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizers take time and memory of their own";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "the sanitizers take time and memory of their own";
   const test::TemporaryFolder folder;
   write_file(folder.file("large.json"), to_json(large_topology()));
   struct Case {
