@@ -309,30 +309,31 @@ bool Hierarchy::store_at_home(const Path& path, const Path::Stop& stop, std::uin
   return writes_back(*stop.spec);
 }
 
+bool Hierarchy::store_at(const Path& path, std::size_t index, std::uint64_t address) {
+  const Path::Stop& stop = path.stops[index];
+  const bool hit = stop.cache->holds(address);
+  const bool is_near = index == path.partitions.near_stop;
+  if (is_near) drop_copies(path, address, false);
+  // A near partition holds copies for those that read, which a store updates. The whole cache decides, or the near
+  // partition for its own lines.
+  const bool decides = !is_near || is_at_home(path, stop, address);
+  if (!decides && !hit) return false;
+  if (hit && stop.spec->store_hit == StoreHit::kInvalidate) {
+    stop.cache->invalidate(address);
+    return false;
+  }
+  if (!hit && !allocates_on_store(*stop.spec)) return false;
+  // The rest of the line, which the store does not write, is fetched as by a load.
+  if (!hit) load(path, address, index + 1);
+  stop.cache->access(address);
+  return decides && writes_back(*stop.spec);
+}
+
 double Hierarchy::store(const Path& path, std::uint64_t address) {
   for (std::size_t i = 0; i < path.stops.size(); ++i) {
     if (i == path.stops_before_tlb) translate(path, address);
     const Path::Stop& stop = path.stops[i];
-    if (stop.by_home) {
-      if (store_at_home(path, stop, address)) break;
-      continue;
-    }
-    const bool hit = stop.cache->holds(address);
-    const bool is_near = i == path.partitions.near_stop;
-    if (is_near) drop_copies(path, address, false);
-    // A near partition holds copies for those that read: it is kept in step, and the whole cache, or that partition
-    // where the line is at home, decides.
-    const bool decides = !is_near || is_at_home(path, stop, address);
-    if (!decides && !hit) continue;
-    if (hit && stop.spec->store_hit == StoreHit::kInvalidate) {
-      stop.cache->invalidate(address);
-      continue;
-    }
-    if (!hit && !allocates_on_store(*stop.spec)) continue;
-    // What the store does not write of what comes in is fetched as by a load.
-    if (!hit) load(path, address, i + 1);
-    stop.cache->access(address);
-    if (decides && writes_back(*stop.spec)) break;
+    if (stop.by_home ? store_at_home(path, stop, address) : store_at(path, i, address)) break;
   }
   return kStoreCycles;
 }

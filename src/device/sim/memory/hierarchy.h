@@ -177,6 +177,8 @@ class Hierarchy {
   static bool is_at_home(const Path& path, const Path::Stop& near, std::uint64_t address);
   // Whether the store ends there.
   static bool store_at_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
+  // The same at a stop whose cache does not depend on the address.
+  bool store_at(const Path& path, std::size_t index, std::uint64_t address);
   // No other partition than that of the path, and where the line is at home, has it any more.
   static void drop_copies(const Path& path, std::uint64_t address, bool of_own_too);
   Path::Translation translate(const Path& path, std::uint64_t address) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <span>
 
 #include "device/sim/cache/homes.h"
+#include "device/sim/memory/load_batch.h"
+#include "device/sim/memory/walk.h"
 
 namespace gputopo::sim {
 namespace {
@@ -15,167 +15,8 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
-// A chain is watched for going round and round in rounds of at least so many loads, and for so many rounds: each level
-// may take one until what comes to it repeats. What changes in a round of more would take much memory to remember.
-constexpr std::uint64_t kLeastRound = 256;
-constexpr std::uint64_t kLargestRound = 1u << 17;
-constexpr int kWatchedRounds = 3;
 // A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
 constexpr std::uint64_t kCheckpointGain = 2;
-
-// How many loads come to the caches before the next that a neighbour's load comes before, for programs that have a
-// neighbour.
-class Neighbour {
- public:
-  explicit Neighbour(Noise& noise) : noise_(noise), loads_left_(noise.loads_to_disturbance()) {}
-
-  // Of `wanted` loads those that it leaves alone: the next ones. 0: it comes before the next.
-  std::uint64_t undisturbed(std::uint64_t wanted) {
-    if (loads_left_ == 0) {
-      loads_left_ = noise_.loads_to_disturbance();
-      return 0;
-    }
-    const std::uint64_t loads = std::min(wanted, loads_left_);
-    loads_left_ -= loads;
-    return loads;
-  }
-
- private:
-  Noise& noise_;
-  std::uint64_t loads_left_;
-};
-
-// Of a program that takes turns with another process, which has just run for so many cycles: what the other's turn took
-// that came then.
-double take_turn(double cycles, Hierarchy& hierarchy, Noise& noise) {
-  if (!noise.takes_turns()) return 0;
-  const double stopped = noise.other_turn(cycles);
-  if (stopped > 0) hierarchy.lose_contents();
-  return stopped;
-}
-
-// Loads that come to a hierarchy together, and what they take.
-struct LoadRun {
-  std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
-  std::array<double, kMaxLoadsAtOnce> cycles;
-
-  void load(std::size_t count, const Path& path, Hierarchy& hierarchy) {
-    hierarchy.load(path, std::span(addresses).first(count), cycles.data());
-  }
-};
-
-// Of so many loads that come next; one where each may be followed by another's turn.
-std::uint64_t loads_at_once(std::uint64_t loads, std::uint64_t most, const Noise& noise) {
-  return noise.takes_turns() ? 1 : std::min(loads, most);
-}
-
-// The latencies of the loads at these addresses; of pairs of them where the step is paired, the differences.
-void take_loads(LoadRun& run, std::size_t count, const ChaseStep& step, const Path& path, Hierarchy& hierarchy,
-                StepBehaviour& behaviour) {
-  if (step.kind == StepKind::kAtomic) {
-    for (std::size_t i = 0; i < count; ++i) run.cycles[i] = hierarchy.atomic(path, run.addresses[i]);
-    return;
-  }
-  if (step.kind != StepKind::kPaired) return run.load(count, path, hierarchy);
-  for (std::size_t i = count; i-- > 0;) run.addresses[2 * i] = run.addresses[2 * i + 1] = run.addresses[i];
-  run.load(2 * count, path, hierarchy);
-  for (std::size_t i = 0; i < count; ++i) {
-    behaviour.paired_cycles += run.cycles[2 * i] + run.cycles[2 * i + 1];
-    run.cycles[i] = run.cycles[2 * i] - run.cycles[2 * i + 1];
-  }
-}
-
-// A step that follows a chain, load by load.
-template <Order kOrder>
-class Walk {
- public:
-  Walk(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept, Hierarchy& hierarchy,
-       Noise& noise)
-      : step_(step),
-        path_(path),
-        chain_(chain),
-        kept_(kept),
-        hierarchy_(hierarchy),
-        noise_(noise),
-        neighbour_(noise),
-        position_(step.first),
-        left_(step.loads),
-        behaviour_(step.loads) {
-    behaviour_.first_loads.reserve(kept);
-  }
-
-  // `may_watch`: the hierarchy's checkpoints are free, and nothing else than this walk changes what caches hold.
-  StepBehaviour take(bool may_watch) {
-    if (may_watch && step_.kind != StepKind::kPaired && step_.kind != StepKind::kAtomic) go_round();
-    load(left_, nullptr);
-    return std::move(behaviour_);
-  }
-
- private:
-  // Once a round leaves all caches as they were, all others do what it did.
-  void go_round() {
-    const std::uint64_t round = (kLeastRound + chain_.count() - 1) / chain_.count() * chain_.count();
-    if (left_ <= 2 * round || round > kLargestRound) return;
-    load(1, nullptr);  // what is translated is then what it is after each round
-    std::vector<double> cycles;
-    for (int watched = 0; watched < kWatchedRounds && left_ >= 2 * round; ++watched) {
-      hierarchy_.checkpoint();
-      cycles.clear();
-      load(round, &cycles);
-      const bool repeats = hierarchy_.is_at_checkpoint();
-      hierarchy_.end_checkpoint();
-      if (!repeats) continue;
-      behaviour_.add_again(cycles, left_ / round, kept_);
-      left_ %= round;
-    }
-  }
-
-  // The next ones; what they take is appended to `cycles`.
-  void load(std::uint64_t loads, std::vector<double>* cycles) {
-    const std::uint64_t most = kMaxLoadsAtOnce / (step_.kind == StepKind::kPaired ? 2 : 1);
-    for (std::uint64_t done = 0; done < loads;) {
-      const std::uint64_t undisturbed = neighbour_.undisturbed(loads_at_once(loads - done, most, noise_));
-      if (undisturbed == 0) hierarchy_.neighbour_load(path_);
-      const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
-      for (std::size_t i = 0; i < count; ++i) {
-        run_.addresses[i] = chain_.at<kOrder>(position_);
-        if (++position_ == chain_.count()) position_ = 0;
-      }
-      take_loads(run_, count, step_, path_, hierarchy_, behaviour_);
-      run_.cycles[0] += take_turn(std::abs(run_.cycles[0]), hierarchy_, noise_);
-      const std::span taken = std::span(run_.cycles).first(count);
-      behaviour_.add(taken, undisturbed == 0, kept_);
-      if (cycles != nullptr) cycles->insert(cycles->end(), taken.begin(), taken.end());
-      done += count;
-    }
-    left_ -= loads;
-  }
-
-  const ChaseStep& step_;
-  const Path& path_;
-  const ChainAddresses& chain_;
-  const std::uint64_t kept_;
-  Hierarchy& hierarchy_;
-  Noise& noise_;
-  Neighbour neighbour_;
-  LoadRun run_;
-  std::uint64_t position_;
-  std::uint64_t left_;
-  StepBehaviour behaviour_;
-};
-
-StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
-                     bool may_watch, Hierarchy& hierarchy, Noise& noise) {
-  switch (chain.order()) {
-    case Order::kSequential:
-      return Walk<Order::kSequential>(step, path, chain, kept, hierarchy, noise).take(may_watch);
-    case Order::kReversed:
-      return Walk<Order::kReversed>(step, path, chain, kept, hierarchy, noise).take(may_watch);
-    case Order::kShuffled:
-      break;
-  }
-  return Walk<Order::kShuffled>(step, path, chain, kept, hierarchy, noise).take(may_watch);
-}
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
   return step.kind == StepKind::kTouch ? touched_elements(program.arrays[step.array], step) : step.loads;
@@ -243,6 +84,22 @@ bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
     (i < warm_steps ? before : after) += loads_of(program, program.steps[i]);
   }
   return before >= kCheckpointGain * after;
+}
+
+// Leaves in the caches what a walk over new blocks of 2^shift bytes leaves there. Returns whether the same walk would
+// find nothing of it.
+template <typename AddressOf>
+bool fill_back(const Path& path, const NewWalk& walk, unsigned shift, const AddressOf& address_of) {
+  std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
+  std::uint64_t left = walk.loads;
+  return Hierarchy::fill_back(path, walk, [&] {
+    std::size_t count = 0;
+    while (left > walk.done && count < kMaxLoadsAtOnce) {
+      addresses[count++] = address_of(--left);
+      while (left > walk.done && address_of(left - 1) >> shift == addresses[count - 1] >> shift) --left;
+    }
+    return std::span<const std::uint64_t>(addresses).first(count);
+  });
 }
 
 }  // namespace
@@ -323,7 +180,7 @@ void Simulator::write_local_links(const ChaseProgram& program) {
     const ChaseActor& actor = program.actors[step.actor];
     const std::uint32_t sm = actor.sm.value_or(0);
     const Path path = hierarchy_.path_of(array.space, actor.warp, sm, program.sm.value_or(sm));
-    LoadRun run;
+    LoadBatch run;
     const std::uint64_t length = array.chain_length();
     for (std::uint64_t place = 0; place < length;) {
       std::size_t count = 0;
@@ -396,18 +253,8 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
     behaviour.add(hierarchy_.load(path, address_of(done)), false, 0);
   }
   if (overfull_ != step || &step == program.steps.data() || *(&step - 1) != step) {
-    std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
-    std::uint64_t left = behaviour.loads;
     walk.done = done;
-    const bool overfull = Hierarchy::fill_back(path, walk, [&] {
-      std::size_t count = 0;
-      while (left > done && count < kMaxLoadsAtOnce) {
-        addresses[count++] = address_of(--left);
-        while (left > done && address_of(left - 1) >> shift == addresses[count - 1] >> shift) --left;
-      }
-      return std::span<const std::uint64_t>(addresses).first(count);
-    });
-    if (overfull) {
+    if (fill_back(path, walk, shift, address_of)) {
       overfull_ = step;
     } else if (overfull_ == step) {
       overfull_.reset();
@@ -459,7 +306,7 @@ void Simulator::touch_in_order(const ChaseProgram& program, const ChaseStep& ste
     return;
   }
   const std::uint64_t of_one_path = alike ? kTouchThreads : kWarpThreads;
-  LoadRun run;
+  LoadBatch run;
   Neighbour neighbour(noise);
   while (done < behaviour.loads) {
     const Path& path = path_of_warp[alike ? 0 : done % kTouchThreads / kWarpThreads];
