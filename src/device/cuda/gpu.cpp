@@ -11,16 +11,15 @@
 
 #include "device/cuda/chase_ptx.h"
 #include "device/cuda/context_limits.h"
-#include "device/cuda/nvml_api.h"
+#include "device/cuda/device_info.h"
 #include "device/driver/info_check.h"
-#include "device/driver/sysfs.h"
 #include "model/round_up.h"
 
 namespace gputopo::cuda {
 namespace {
 
-constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
-constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
+using launch::kArenaAlignment;
+
 // What needs more gets all that is usable, at once. Allocating takes 0.4 ms a GiB, seen on an H200, but 6 ms where the
 // memory was freed before: drivers clear it first. Growing step by step to 94 GiB took 2.2 s.
 constexpr std::uint64_t kLargeArenaBytes = 2ull << 30;
@@ -31,34 +30,6 @@ constexpr std::uint64_t kPinnedBytes = 2ull << 20;
 // lie on many pages, which the TLBs miss: beside a chase over gigabytes it looked as if others had the GPU.
 constexpr std::uint64_t kQuickFillElements = 1ull << 17;
 constexpr std::uint64_t kQuickFillBytes = 128ull << 20;
-constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
-
-struct ArchitectureRow {
-  int sm;  // first of its compute capabilities
-  const char* name;
-  std::vector<std::uint64_t> carve_outs_kib;
-};
-
-// Shared-memory carve-outs: CUDA C++ Programming Guide, "Compute Capabilities", section "Shared Memory" of each.
-const ArchitectureRow* architecture_of(int sm) {
-  static const std::vector<std::uint64_t> kLarge = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
-  static const std::vector<std::uint64_t> kSmall = {0, 8, 16, 32, 64, 100};
-  static const std::vector<std::uint64_t> kAmpere = {0, 8, 16, 32, 64, 100, 132, 164};
-  static const std::vector<ArchitectureRow> rows = {
-      {30, "Kepler", {16, 32, 48}}, {50, "Maxwell", {}},
-      {60, "Pascal", {}},           {70, "Volta", {0, 8, 16, 32, 64, 96}},
-      {75, "Turing", {32, 64}},     {80, "Ampere", kAmpere},
-      {86, "Ampere", kSmall},       {87, "Ampere", kAmpere},
-      {88, "Ampere", kSmall},       {89, "Ada", kSmall},
-      {90, "Hopper", kLarge},       {100, "Blackwell", kLarge},
-      {120, "Blackwell", kSmall},   {122, "", {}},
-  };
-  const ArchitectureRow* found = nullptr;
-  for (const ArchitectureRow& row : rows) {
-    if (row.sm <= sm) found = &row;
-  }
-  return found;
-}
 
 // A launch as the driver's extensible interface takes it.
 struct ClusterLaunch {
@@ -93,37 +64,21 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   }
   DeviceHandle device = 0;
   driver_->check(driver_->device_get(&device, ordinal), fmt::format("cuDeviceGet({})", ordinal));
-  const auto major = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMajor).value_or(0));
-  const auto minor = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMinor).value_or(0));
+  const auto attribute = [&](DeviceAttribute which) { return device_attribute(*driver_, device, which); };
+  const auto major = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
+  const auto minor = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
   target_ = choose_ptx_target(major, minor, driver_->version());
-  info_.pci_address = driver_->pci_address(device);
-  busy_warning_ = busy_warning(info_.pci_address);
-  NvmlReader nvml(info_.pci_address);
+  const std::string pci_address = driver_->pci_address(device);
+  busy_warning_ = busy_warning(pci_address);
+  NvmlReader nvml(pci_address);
   context_ = std::make_shared<Context>(driver_, device);
   compiler_.emplace(driver_, context_);
   timer_.emplace(driver_);
   pinned_.emplace(driver_, kPinnedBytes);
-  read_info(device, nvml.get());
+  info_ = read_device_info(*driver_, device, pci_address, nvml.get());
+  max_linear_texels_ = attribute(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
   check_told_info(info_, "cuDeviceGetAttribute");
 }
-
-namespace {
-
-// CUcomputemode.
-std::optional<std::string> compute_mode_name(std::optional<std::uint64_t> mode) {
-  switch (mode.value_or(~0ull)) {
-    case 0:
-      return "default";
-    case 2:
-      return "prohibited";
-    case 3:
-      return "exclusive_process";
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
 
 void Gpu::begin_metering() {
   if (!throttle_reasons_) throttle_reasons_ = read_throttle_reasons(info_.pci_address);
@@ -136,82 +91,6 @@ std::vector<std::string> Gpu::warnings() const {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;
-}
-
-std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute attribute) const {
-  int value = 0;
-  if (driver_->device_get_attribute(&value, attribute, device) != kSuccess || value < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(value);
-}
-
-void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
-  const auto read = [&](DeviceAttribute which) { return attribute(device, which); };
-  const auto read_if_positive = [&](DeviceAttribute which) {
-    const auto value = read(which);
-    return value && *value > 0 ? value : std::nullopt;
-  };
-  const auto clock = [&](std::optional<unsigned> nvml_mhz, DeviceAttribute khz) -> std::optional<double> {
-    if (nvml_mhz) return *nvml_mhz;
-    if (const auto value = read_if_positive(khz)) return static_cast<double>(*value) / 1e3;
-    return std::nullopt;
-  };
-  info_.backend = "cuda";
-  info_.vendor = "NVIDIA";
-  info_.name = driver_->device_name(device);
-
-  info_.compute_capability_major = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
-  info_.compute_capability_minor = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
-  if (const ArchitectureRow* row =
-          architecture_of(10 * *info_.compute_capability_major + *info_.compute_capability_minor)) {
-    info_.architecture = row->name;
-    for (const std::uint64_t kib : row->carve_outs_kib) info_.carve_outs_bytes.push_back(kib * 1024);
-  }
-  const std::string cuda_version = fmt::format("CUDA {}.{}", driver_->version() / 1000, driver_->version() % 1000 / 10);
-  info_.driver_version =
-      nvml.driver_version.empty() ? cuda_version : fmt::format("{} ({})", nvml.driver_version, cuda_version);
-  info_.mig_enabled = nvml.mig_enabled;
-  if (nvml.mig_enabled.value_or(false)) info_.instance = nvml.mig.instance_of(driver_->mig_uuid(device));
-  info_.persistence_mode = nvml.persistence_mode;
-  info_.power_limit_watts = nvml.power_limit_watts;
-  info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);
-  if (const auto ecc = read(DeviceAttribute::kEccEnabled)) info_.ecc_enabled = *ecc != 0;
-  info_.compute_mode = compute_mode_name(read(DeviceAttribute::kComputeMode));
-
-  info_.sm_count = static_cast<std::uint32_t>(read(DeviceAttribute::kSmCount).value_or(1));
-  info_.warp_size = static_cast<std::uint32_t>(read(DeviceAttribute::kWarpSize).value_or(32));
-  info_.sm_clock_max_mhz = clock(nvml.sm_clock_max_mhz, DeviceAttribute::kClockKhz);
-  info_.memory_clock_max_mhz = clock(nvml.memory_clock_max_mhz, DeviceAttribute::kMemoryClockKhz);
-  if (const auto bits = read_if_positive(DeviceAttribute::kMemoryBusBits))
-    info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
-  info_.max_threads_per_block = read(DeviceAttribute::kMaxThreadsPerBlock);
-  info_.max_threads_per_sm = read(DeviceAttribute::kMaxThreadsPerSm);
-  info_.max_blocks_per_sm = read_if_positive(DeviceAttribute::kMaxBlocksPerSm);
-  const auto grid_x = read_if_positive(DeviceAttribute::kMaxGridX);
-  const auto grid_y = read_if_positive(DeviceAttribute::kMaxGridY);
-  const auto grid_z = read_if_positive(DeviceAttribute::kMaxGridZ);
-  if (grid_x && grid_y && grid_z) info_.max_grid_blocks = {{*grid_x, *grid_y, *grid_z}};
-  info_.registers_per_block = read(DeviceAttribute::kRegistersPerBlock);
-  info_.registers_per_sm = read(DeviceAttribute::kRegistersPerSm);
-  info_.shared_bytes_per_block = read(DeviceAttribute::kSharedBytesPerBlock);
-  info_.shared_bytes_per_block_opt_in = read_if_positive(DeviceAttribute::kSharedBytesPerBlockOptIn);
-  info_.shared_bytes_per_sm = read(DeviceAttribute::kSharedBytesPerSm);
-  info_.shared_reserved_bytes_per_block = read(DeviceAttribute::kReservedSharedBytesPerBlock);
-  info_.l2_bytes = read_if_positive(DeviceAttribute::kL2Bytes);
-  info_.l2_persisting_max_bytes = read(DeviceAttribute::kMaxPersistingL2Bytes);
-  info_.l2_persisting_bytes = context_limit(*driver_, ContextLimit::kPersistingL2Bytes);
-  info_.l2_fetch_limit_bytes = context_limit(*driver_, ContextLimit::kL2FetchGranularity);
-  info_.constant_bytes = read(DeviceAttribute::kConstantBytes);
-  if (const auto supported = read(DeviceAttribute::kGlobalL1Supported)) info_.global_l1_supported = *supported != 0;
-  info_.spaces.assign(std::begin(kCudaSpaces), std::end(kCudaSpaces));
-  max_linear_texels_ = read(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
-
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  driver_->check(driver_->mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
-  info_.memory_bytes = total_bytes;
-  info_.memory_free_bytes = free_bytes;
-  info_.max_array_bytes =
-      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
 }
 
 const Module& Gpu::chase_module() {
@@ -241,7 +120,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
 void Gpu::allocate_arena(std::uint64_t bytes, std::uint64_t& alignment) {
   const std::uint64_t needed = bytes + alignment;
   const std::uint64_t roomy = needed > kLargeArenaBytes ? info_.max_array_bytes + kArenaAlignment
-                                                        : std::max(kMinArenaBytes, 2 * arena_.bytes());
+                                                        : std::max(launch::kMinArenaBytes, 2 * arena_.bytes());
   arena_ = Memory();  // the old one first: both may not fit
   // Others may have taken some of what was free.
   for (const std::uint64_t attempt : {std::max(roomy, needed), needed}) {

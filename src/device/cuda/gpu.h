@@ -96,8 +96,6 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
-  void read_info(DeviceHandle device, const NvmlReadings& nvml);
-  [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceHandle device, DeviceAttribute attribute) const;
   void allocate_arena(std::uint64_t bytes, std::uint64_t& alignment);
   void set_carve_out(FunctionHandle function, const launch::KernelLaunch& launch) const;
   void set_attribute(FunctionHandle function, FunctionAttribute attribute, int value, const char* name) const;

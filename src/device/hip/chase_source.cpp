@@ -13,8 +13,9 @@ namespace gputopo::hip {
 
 using namespace launch;
 
-std::string generate_chase_source(const GfxTarget& target) {
-  SourceText text(target);
+namespace {
+
+void add_constants(SourceText& text) {
   text.constant("kUnroll", kUnroll);
   text.constant("kHistogramBins", kHistogramBins);
   text.constant("kHistogramBinCycles", kHistogramBinCycles);
@@ -28,6 +29,9 @@ std::string generate_chase_source(const GfxTarget& target) {
   text.constant("kPointerForm", static_cast<std::uint32_t>(LinkForm::kPointer));
   text.constant("kNoLink", kNoLink);
   text.constant("kNoTurn", kNoTurn);
+}
+
+void add_layout(SourceText& text) {
 #define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
   GPUTOPO_OFFSET(ChaseTask, steps)
   GPUTOPO_OFFSET(ChaseTask, result)
@@ -74,6 +78,14 @@ std::string generate_chase_source(const GfxTarget& target) {
   text.constant("kStepTask_bytes", sizeof(StepTask));
   text.constant("kFillTask_bytes", sizeof(FillTask));
   text.constant("kStepRecord_end", sizeof(StepRecord));
+}
+
+}  // namespace
+
+std::string generate_chase_source(const GfxTarget& target) {
+  SourceText text(target);
+  add_constants(text);
+  add_layout(text);
   text.raw(kChaseStructs);
   text.raw(step_functions(target));
   text.raw(chase_kernels());

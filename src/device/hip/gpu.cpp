@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
-#include <string_view>
 #include <thread>
 
 #include "device/driver/info_check.h"
 #include "device/driver/sysfs.h"
 #include "device/hip/chase_source.h"
+#include "device/hip/device_info.h"
 #include "device/hip/gfx_target.h"
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
@@ -23,10 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using launch::Address;
 using launch::BlockRecord;
-
-constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
-constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
-constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
+using launch::kArenaAlignment;
 
 // The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
 // which a launch that takes 100 us is far from.
@@ -44,26 +41,6 @@ constexpr std::uint32_t kBlocksToReachCu = 2;
 // Under a mask more of them: engines may have very different numbers of CUs left, and a block too many leaves at once.
 constexpr std::uint32_t kBlocksOfMaskedCu = 4;
 
-constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
-
-// Of a GPU that is divided into devices, what one has. Memory is shared out in as many parts as its mode says: NPS4 has
-// four, whatever devices there are.
-GpuInstance instance_of(const DeviceInfo& info, const KfdNode& node) {
-  constexpr std::string_view kMemoryMode = "NPS";
-  const std::string memory = info.memory_partition_mode.value_or("");
-  if (node.partitions < 2) return {};
-  GpuInstance instance{.compute_slices = node.xcc_count, .compute_slices_of_gpu = node.partitions * node.xcc_count};
-  if (info.compute_partition_mode) {
-    instance.profile = *info.compute_partition_mode + (memory.empty() ? "" : "/" + memory);
-  }
-  if (!memory.starts_with(kMemoryMode)) return instance;
-  const int parts = std::atoi(memory.c_str() + kMemoryMode.size());
-  if (parts < 1) return instance;
-  instance.memory_slices = 1;
-  instance.memory_slices_of_gpu = static_cast<std::uint32_t>(parts);
-  return instance;
-}
-
 }  // namespace
 
 Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runtime_, ordinal) {
@@ -74,97 +51,24 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
     throw DeviceError(fmt::format("there is no hip:{}: this machine shows {} HIP device{}; gputopo list names them",
                                   ordinal, count, count == 1 ? "" : "s"));
   }
-  info_.pci_address = runtime_->pci_address(ordinal);
-  const KfdNode node = require_kfd_node(sysfs_root(), info_.pci_address);
+  const std::string pci_address = runtime_->pci_address(ordinal);
+  const KfdNode node = require_kfd_node(sysfs_root(), pci_address);
   target_ = gfx_target(node.gfx_name);
-  const auto busy = read_pci_attribute(sysfs_root(), info_.pci_address, "gpu_busy_percent");
+  const auto busy = read_pci_attribute(sysfs_root(), pci_address, "gpu_busy_percent");
   busy_warning_ =
       launch::busy_warning(other_processes(sysfs_root(), node.gpu_id),
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
-  read_info(ordinal, node);
+  info_ = read_device_info(*runtime_, ordinal, pci_address, node, target_);
   check_told_info(info_, "hipDeviceGetAttribute");
   read_wall_clock();
   read_physical_ids();
 }
 
-std::optional<std::uint64_t> Gpu::attribute(DeviceAttribute attribute) const {
-  int value = 0;
-  if (runtime_->device_get_attribute(&value, attribute, ordinal_) != kSuccess || value <= 0) return std::nullopt;
-  return static_cast<std::uint64_t>(value);
-}
-
-void Gpu::read_info(int ordinal, const KfdNode& node) {
-  // What the runtime does not tell, the kernel driver may.
-  const auto mhz = [this](DeviceAttribute khz, std::uint32_t kernels_mhz) -> std::optional<double> {
-    if (const auto value = attribute(khz)) return static_cast<double>(*value) / 1e3;
-    return kernels_mhz > 0 ? std::optional<double>(kernels_mhz) : std::nullopt;
-  };
-  info_.backend = "hip";
-  info_.vendor = "AMD";
-  info_.name = runtime_->device_name(ordinal);
-  info_.architecture = fmt::format("{} ({})", target_.architecture, target_.name);
-  const std::optional<std::string> module_version = read_amdgpu_version(sysfs_root());
-  info_.driver_version = module_version ? fmt::format("{} (amdgpu {})", runtime_->version_text(), *module_version)
-                                        : runtime_->version_text();
-  info_.compute_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_compute_partition");
-  info_.memory_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_memory_partition");
-  info_.instance = instance_of(info_, node);
-  info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);
-  info_.power_limit_watts = read_power_limit_watts(sysfs_root(), info_.pci_address);
-  if (node.gds_bytes > 0) info_.gds_bytes = node.gds_bytes;
-
-  info_.sm_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kSmCount).value_or(1));
-  info_.warp_size = static_cast<std::uint32_t>(attribute(DeviceAttribute::kWarpSize).value_or(kWavefront));
-  if (info_.warp_size != kWavefront) {
-    throw NotSupportedError(fmt::format("{}: wavefronts of {} threads, and the kernels are for {}", info_.name,
-                                        info_.warp_size, kWavefront));
-  }
-  if (node.simds_per_cu > 0) {
-    info_.simds_per_sm = node.simds_per_cu;
-    info_.cores_per_sm = node.simds_per_cu * kLanesPerSimd;
-  }
-  info_.xcd_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kXccCount).value_or(node.xcc_count));
-  if (node.cus_physical > 0) info_.sms_physical = node.cus_physical;
-  info_.sm_clock_max_mhz = mhz(DeviceAttribute::kClockKhz, node.clock_max_mhz);
-  if (const auto clock = mhz(DeviceAttribute::kMemoryClockKhz, node.memory_clock_max_mhz))
-    info_.memory_clock_max_mhz = *clock * target_.memory_clock_factor;
-  if (const auto bits = attribute(DeviceAttribute::kMemoryBusBits); bits && *bits > 0)
-    info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
-  if (!info_.memory_bus_bits && node.memory_bus_bits > 0) info_.memory_bus_bits = node.memory_bus_bits;
-  info_.max_threads_per_block = attribute(DeviceAttribute::kMaxThreadsPerBlock);
-  info_.max_threads_per_sm = attribute(DeviceAttribute::kMaxThreadsPerSm);
-  // Blocks of one wavefront; what the runtime calls the most blocks is how many of the largest fit.
-  if (node.simds_per_cu > 0 && node.waves_per_simd > 0)
-    info_.max_blocks_per_sm = std::uint64_t{node.simds_per_cu} * node.waves_per_simd;
-  info_.registers_per_block = attribute(DeviceAttribute::kRegistersPerBlock);
-  info_.registers_per_sm = attribute(DeviceAttribute::kRegistersPerSm);
-  info_.shared_bytes_per_block = attribute(DeviceAttribute::kSharedBytesPerBlock);
-  // Some versions multiply it by the number of CUs; a CU has as much as a block may use.
-  info_.shared_bytes_per_sm = attribute(DeviceAttribute::kSharedBytesPerSm);
-  if (info_.shared_bytes_per_sm && info_.shared_bytes_per_block &&
-      *info_.shared_bytes_per_sm == *info_.shared_bytes_per_block * info_.sm_count && info_.sm_count > 1) {
-    info_.shared_bytes_per_sm = info_.shared_bytes_per_block;
-  }
-  if (!info_.shared_bytes_per_sm) info_.shared_bytes_per_sm = info_.shared_bytes_per_block;
-  const std::optional<std::uint64_t> l2 = node.cache_bytes(2);
-  info_.l2_bytes = l2 ? l2 : attribute(DeviceAttribute::kL2Bytes);
-  info_.l3_bytes = node.cache_bytes(3);
-  info_.spaces.assign(std::begin(kHipSpaces), std::end(kHipSpaces));
-
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  runtime_->check(runtime_->mem_get_info(&free_bytes, &total_bytes), "hipMemGetInfo");
-  info_.memory_bytes = total_bytes;
-  info_.memory_free_bytes = free_bytes;
-  info_.max_array_bytes =
-      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
-}
-
 // ROCm tells the rate from 5.5 on. Before that it is the host's clock that tells: a block reads the wall clock at some
 // time between the launch and its end, which is the error of either end of the measurement.
 void Gpu::read_wall_clock() {
-  if (const auto khz = attribute(DeviceAttribute::kWallClockKhz)) {
+  if (const auto khz = device_attribute(*runtime_, ordinal_, DeviceAttribute::kWallClockKhz)) {
     wall_clock_khz_ = static_cast<double>(*khz);
     return;
   }
@@ -242,7 +146,7 @@ const Module& Gpu::chase_module() {
 Address Gpu::reserve(std::uint64_t bytes) {
   if (bytes + kArenaAlignment > arena_.bytes()) {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(runtime_, round_up(std::max(bytes, kMinArenaBytes) + kArenaAlignment, kArenaAlignment));
+    arena_ = Memory(runtime_, round_up(std::max(bytes, launch::kMinArenaBytes) + kArenaAlignment, kArenaAlignment));
   }
   return round_up(arena_.address(), kArenaAlignment);
 }

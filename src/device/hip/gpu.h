@@ -61,14 +61,12 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
-  void read_info(int ordinal, const KfdNode& node);
   void read_wall_clock();
   void read_physical_ids();
   // The CUs that blocks on a stream have run on, which should be `cus`.
   [[nodiscard]] std::set<std::uint32_t> roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks);
   void start(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
              std::vector<void*>& parameters, StreamHandle stream);
-  [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceAttribute attribute) const;
   [[nodiscard]] std::vector<launch::BlockRecord> spin(std::uint32_t blocks, std::uint64_t shared_bytes,
                                                       std::uint64_t nanoseconds_each, StreamHandle stream = nullptr);
   [[nodiscard]] const Module& chase_module();  // compiled at the first call

@@ -217,21 +217,25 @@ std::string round_of(const GfxTarget& target, const OperationShape& shape) {
   return text;
 }
 
+// The registers of one of the operations of a kernel that do not change, and how assembly is given them.
+void add_fixed(OperationId operation, std::uint32_t number, std::string& registers, std::string& inputs) {
+  const bool wide = bits_of(info_of(operation).type) == 64;
+  for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
+    registers += fmt::format(
+        "  const {} {}{} = {}(operands + {});\n", wide ? "u64" : "u32", kFixedNames[i], number,
+        wide ? "read64" : "read32",
+        number * sizeof(OperationOperands) + offsetof(OperationOperands, fixed) + i * sizeof(std::uint64_t));
+    inputs += fmt::format("[{0}{1}] \"v\"({0}{1}), ", kFixedNames[i], number);
+  }
+}
+
 std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
   std::string registers;
   std::string outputs;
   std::string inputs;
   std::string results = "0u";
-  for (std::uint32_t of = 0; of < (shape.beside ? 2u : 1u); ++of) {
-    const bool wide = bits_of(info_of(of == 0 ? shape.operation : *shape.beside).type) == 64;
-    for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
-      registers +=
-          fmt::format("  const {} {}{} = {}(operands + {});\n", wide ? "u64" : "u32", kFixedNames[i], of,
-                      wide ? "read64" : "read32",
-                      of * sizeof(OperationOperands) + offsetof(OperationOperands, fixed) + i * sizeof(std::uint64_t));
-      inputs += fmt::format("[{0}{1}] \"v\"({0}{1}), ", kFixedNames[i], of);
-    }
-  }
+  add_fixed(shape.operation, 0, registers, inputs);
+  if (shape.beside) add_fixed(*shape.beside, 1, registers, inputs);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
     const OperandType type = shape.operation_of(stream).type;
     const std::uint32_t kept = results_of(shape, stream);

@@ -7,6 +7,14 @@
 
 namespace gputopo::launch {
 
+void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes) {
+  constexpr double kUsableMemory = 0.9;
+  info.memory_bytes = total_bytes;
+  info.memory_free_bytes = free_bytes;
+  info.max_array_bytes =
+      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
+}
+
 LaunchSpan span_of_launch(std::span<const BlockRecord> blocks) {
   LaunchSpan span;
   for (const BlockRecord& block : blocks) span.add(block);

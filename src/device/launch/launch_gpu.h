@@ -24,6 +24,13 @@ using Address = std::uint64_t;  // in device memory
 inline constexpr double kMaxLaunchSeconds = 2.0;
 inline constexpr double kMaxLaunchCycles = kMaxOperationCycles;
 
+// Arrays begin at a large page, and so cover whole pages.
+inline constexpr std::uint64_t kArenaAlignment = 2ull << 20;
+inline constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
+
+// Records how much memory a GPU has. Arrays may take most of the free memory: the driver needs some for itself.
+void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes);
+
 // How a kernel is launched. Always a one-dimensional block.
 struct KernelLaunch {
   std::uint32_t blocks = 1;

@@ -42,45 +42,45 @@ class StreamRunner {
     const std::uint32_t all = gpu_.info().sm_count;
     const std::uint32_t sm_count = program.sms == 0 ? all : std::min(program.sms, all);
     const std::uint32_t resident = gpu_.resident_blocks(function, launch, program.blocks_per_sm);
-    const auto layout = Streams::lay_out(program, shape, sm_count * resident, sm_count);
-    launch.blocks = layout.blocks;
-    const std::optional<Evictor> evictor = evictor_of(program, shape, launch, all * resident);
-    const std::uint64_t evicted_at = round_up(layout.memory_bytes(), kStreamPageBytes);
-    const Address base = gpu_.reserve(evictor ? evicted_at + evictor->layout.memory_bytes() : layout.memory_bytes());
+    Kernel kernel = kernel_of(program, shape, launch, sm_count * resident, sm_count);
+    std::optional<Kernel> evictor;
+    if (program.evict_bytes != 0) evictor = kernel_of(evicting(program), shape, launch, all * resident, all);
+    const std::uint64_t evicted_at = round_up(kernel.layout.memory_bytes(), kStreamPageBytes);
+    kernel.base = gpu_.reserve(evictor ? evicted_at + evictor->layout.memory_bytes() : kernel.layout.memory_bytes());
+    if (evictor) evictor->base = kernel.base + evicted_at;
     TextureView texture;
     if (program.space == Space::kTexture) {
-      texture = gpu_.make_texture(base, layout.footprint, program.vector_bytes / sizeof(std::uint32_t));
+      texture = gpu_.make_texture(kernel.base, kernel.layout.footprint, program.vector_bytes / sizeof(std::uint32_t));
     }
 
-    std::vector<BlockRecord> records(layout.blocks);
+    std::vector<BlockRecord> records(kernel.layout.blocks);
+    const auto start = [&](const Kernel& started, std::uint64_t passes) {
+      auto parameters = Streams::encode(started.layout, started.base, texture.handle, passes);
+      gpu_.run(function, "stream", started.launch, Streams::arguments(parameters));
+    };
     const auto measure = [&](std::uint64_t passes) {
-      auto parameters = Streams::encode(layout, base, texture.handle, passes);
-      gpu_.expect_download(base + layout.records(), records.size() * sizeof(BlockRecord));
-      gpu_.run(function, "stream", launch, Streams::arguments(parameters));
-      gpu_.download(records.data(), base + layout.records(), records.size() * sizeof(BlockRecord));
+      const Address at = kernel.base + kernel.layout.records();
+      gpu_.expect_download(at, records.size() * sizeof(BlockRecord));
+      start(kernel, passes);
+      gpu_.download(records.data(), at, records.size() * sizeof(BlockRecord));
       return span_of(in_nanoseconds(records), gpu_.clock_mhz(records.front()));
     };
-    const StreamSpan warm = measure(layout.warm_passes);  // loads the code and warms what is shared
-    constexpr double kMinPassSeconds = 1e-7;
-    std::uint64_t launch_passes =
-        layout.launch_passes != 0 ? layout.launch_passes : launch_passes_for(std::max(warm.seconds, kMinPassSeconds));
-    if (evictor) launch_passes = 1;
+    const StreamSpan warm = measure(kernel.layout.warm_passes);  // loads the code and warms what is shared
+    const std::uint64_t launch_passes = evictor ? 1 : passes_at_once(kernel.layout, warm);
     const double started = gpu_.seconds_open();
     StreamSpan span;
     bool undisturbed = true;
     bool had_company = false;
-    for (std::uint64_t left = layout.passes; left > 0;) {
+    for (std::uint64_t left = kernel.layout.passes; left > 0;) {
       const std::uint64_t passes = std::min(left, launch_passes);
-      if (evictor) {
-        auto parameters = Streams::encode(evictor->layout, base + evicted_at, texture.handle, 1);
-        gpu_.run(function, "stream", evictor->launch, Streams::arguments(parameters));
-      }
+      if (evictor) start(*evictor, 1);
       span += measure(passes);
       undisturbed = undisturbed && !gpu_.held_back(records.front());
       had_company = gpu_.met_others(span_of_launch(records)) || had_company;
       left -= passes;
     }
-    ProgramResult answer = gpu_.answer(result_of(layout, span), records.front(), launch.carve_out_bytes, started);
+    ProgramResult answer =
+        gpu_.answer(result_of(kernel.layout, span), records.front(), launch.carve_out_bytes, started);
     // However short: what an earlier launch left in a cache is gone.
     answer.undisturbed = undisturbed && !had_company;
     answer.had_company = had_company;
@@ -88,19 +88,30 @@ class StreamRunner {
   }
 
  private:
-  // Reads other memory with all SMs, by the same code.
-  struct Evictor {
+  // The compiled code over a piece of memory.
+  struct Kernel {
     typename Streams::Layout layout;
     KernelLaunch launch;
+    Address base = 0;
   };
-  [[nodiscard]] std::optional<Evictor> evictor_of(StreamProgram program, const typename Streams::Shape& shape,
-                                                  KernelLaunch launch, std::uint32_t blocks) const {
-    if (program.evict_bytes == 0) return std::nullopt;
+  [[nodiscard]] static Kernel kernel_of(const StreamProgram& program, const typename Streams::Shape& shape,
+                                        KernelLaunch launch, std::uint32_t blocks, std::uint32_t sm_count) {
+    Kernel kernel{Streams::lay_out(program, shape, blocks, sm_count), std::move(launch)};
+    kernel.launch.blocks = kernel.layout.blocks;
+    return kernel;
+  }
+
+  // Reads other memory by the same code, with all SMs.
+  [[nodiscard]] static StreamProgram evicting(StreamProgram program) {
     program.bytes = program.evict_bytes;
     program.repeats = 1;
-    Evictor evictor{Streams::lay_out(program, shape, blocks, gpu_.info().sm_count), launch};
-    evictor.launch.blocks = evictor.layout.blocks;
-    return evictor;
+    return program;
+  }
+
+  [[nodiscard]] static std::uint64_t passes_at_once(const typename Streams::Layout& layout, const StreamSpan& warm) {
+    constexpr double kMinPassSeconds = 1e-7;
+    if (layout.launch_passes != 0) return layout.launch_passes;
+    return launch_passes_for(std::max(warm.seconds, kMinPassSeconds));
   }
 
   [[nodiscard]] const typename Streams::Module& module_of(const typename Streams::Shape& shape) {

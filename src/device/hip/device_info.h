@@ -1,0 +1,23 @@
+// The description of a GPU: what the runtime and the amdgpu kernel driver say of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "device/hip/gfx_target.h"
+#include "device/hip/kfd_topology.h"
+#include "device/hip/runtime_api.h"
+#include "gputopo/device.h"
+
+namespace gputopo::hip {
+
+// Empty if the runtime does not know the attribute, or says 0.
+[[nodiscard]] std::optional<std::uint64_t> device_attribute(const Runtime& runtime, int ordinal,
+                                                            DeviceAttribute attribute);
+
+// Throws NotSupportedError for a GPU whose wavefronts have another size than those of the kernels.
+[[nodiscard]] DeviceInfo read_device_info(const Runtime& runtime, int ordinal, const std::string& pci_address,
+                                          const KfdNode& node, const GfxTarget& target);
+
+}  // namespace gputopo::hip
