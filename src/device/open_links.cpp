@@ -42,6 +42,10 @@ std::unique_ptr<Links> open_simulated(const std::string& rest, std::uint64_t see
   return node::make_sim_links(node::parse_node(*text), seed);
 }
 
+bool is_there(const NodeInfo& info, const Place& place) {
+  return place.index < (place.kind == PlaceKind::kGpu ? info.gpus.size() : info.numa_nodes.size());
+}
+
 }  // namespace
 
 const PeerLink* NodeInfo::peer(std::uint32_t from, std::uint32_t to) const {
@@ -54,9 +58,7 @@ void NodeInfo::check(const TransferProgram& program) const {
   const bool stores = program.op == TransferOp::kWrite || program.op == TransferOp::kStore;
   for (const Transfer& transfer : program.transfers) {
     for (const Place& place : {transfer.from, transfer.to}) {
-      if (place.index >= (place.kind == PlaceKind::kGpu ? gpus.size() : numa_nodes.size())) {
-        throw UsageError(fmt::format("this node has no {}", to_text(place)));
-      }
+      if (!is_there(*this, place)) throw UsageError(fmt::format("this node has no {}", to_text(place)));
     }
     if (copies || transfer.from.kind != transfer.to.kind) continue;
     const std::uint32_t worker = stores ? transfer.from.index : transfer.to.index;

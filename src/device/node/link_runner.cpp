@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <map>
-#include <numeric>
-#include <optional>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "device/node/host_memory.h"
+#include "device/node/link_memory.h"
 #include "gputopo/error.h"
 #include "program/transfer_fields.h"
 
@@ -24,64 +20,6 @@ namespace {
 // At the end of what is copied: whether it came.
 constexpr std::uint64_t kTokenBytes = sizeof(std::uint64_t);
 
-// Host memory that the GPUs reach.
-class LockedMemory {
- public:
-  LockedMemory(LinkDriver& driver, std::uint64_t bytes, std::optional<std::uint32_t> numa_node)
-      : driver_(driver), memory_(bytes, numa_node), address_(driver.lock(memory_.data(), bytes)) {}
-  LockedMemory(const LockedMemory&) = delete;
-  LockedMemory& operator=(const LockedMemory&) = delete;
-  ~LockedMemory() { driver_.unlock(memory_.data()); }
-  [[nodiscard]] std::byte* at(LinkAddress address) const { return memory_.data() + (address - address_); }
-  [[nodiscard]] LinkAddress address() const { return address_; }
-  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
-
- private:
-  LinkDriver& driver_;
-  HostMemory memory_;
-  LinkAddress address_;
-};
-
-struct Host {
-  std::unique_ptr<LockedMemory> locked;
-  HostMemory pageable;
-  std::uint64_t refused_bytes = std::numeric_limits<std::uint64_t>::max();  // as many could not be locked
-  std::string refusal;
-};
-
-// Where a transfer is from and to, in addresses.
-struct Slot {
-  LinkAddress from = 0;
-  LinkAddress to = 0;
-};
-
-// A chain as it lies in memory, the same in every one: to shuffle a million links takes longer than to copy them.
-class ChainImage {
- public:
-  // Addresses count from `base`.
-  const std::vector<std::uint64_t>& at(LinkAddress base, std::uint64_t bytes) {
-    constexpr std::uint64_t kWords = kTransferStride / sizeof(std::uint64_t);
-    if (words_.empty()) words_ = shuffled(bytes / kTransferStride, kWords);
-    for (std::size_t i = 0; i < words_.size(); i += kWords) words_[i] += base - base_;
-    base_ = base;
-    return words_;
-  }
-
- private:
-  static std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t words) {
-    std::vector<std::uint64_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    std::mt19937_64 random(count);
-    std::shuffle(order.begin(), order.end(), random);
-    std::vector<std::uint64_t> image(count * words);
-    for (std::uint64_t i = 0; i < count; ++i) image[order[i] * words] = order[(i + 1) % count] * kTransferStride;
-    return image;
-  }
-
-  std::vector<std::uint64_t> words_;
-  LinkAddress base_ = 0;
-};
-
 class LinkRunner : public Links {
  public:
   LinkRunner(std::unique_ptr<LinkDriver> driver, NodeInfo info)
@@ -89,7 +27,7 @@ class LinkRunner : public Links {
         info_(std::move(info)),
         gpus_(info_.gpus.size()),
         failures_(info_.gpus.size()),
-        hosts_(info_.numa_nodes.size()) {}
+        memory_(*driver_, info_, gpus_) {}
 
   [[nodiscard]] const NodeInfo& info() const override { return info_; }
 
@@ -158,7 +96,7 @@ class LinkRunner : public Links {
     if (std::ranges::all_of(gpus_, [](const auto& gpu) { return gpu == nullptr; })) {
       throw DeviceError(failures_.front());
     }
-    make_any_current();
+    make_any_current(gpus_);
     gate_ = driver_->open_gate();
   }
 
@@ -180,105 +118,12 @@ class LinkRunner : public Links {
     }
   }
 
-  // ---- Memory ----
-
-  [[nodiscard]] std::optional<std::uint32_t> numa_id(std::uint32_t index) const {
-    if (info_.numa_nodes.size() == 1) return std::nullopt;
-    return info_.numa_nodes[index].id;
-  }
-
-  void make_any_current() const {
-    const auto open = std::ranges::find_if(gpus_, [](const auto& gpu) { return gpu != nullptr; });
-    (*open)->make_current();
-  }
-
-  // At least so many bytes. What could not be had once is not asked for again: to touch and to lock it takes long.
-  LockedMemory& locked_memory(std::uint32_t index, std::uint64_t bytes) {
-    Host& host = hosts_[index];
-    if (bytes >= host.refused_bytes) throw DeviceMemoryError(host.refusal);
-    if (!host.locked || host.locked->bytes() < bytes) {
-      make_any_current();
-      try {
-        host.locked = std::make_unique<LockedMemory>(*driver_, bytes, numa_id(index));
-      } catch (const DeviceMemoryError& error) {
-        host.refused_bytes = bytes;
-        host.refusal = error.what();
-        throw;
-      }
-      chains_.erase({PlaceKind::kHost, index});
-    }
-    return *host.locked;
-  }
-
-  // An address with at least so many bytes behind it; what was there is lost where it has to grow.
-  LinkAddress reserve(const Place& place, std::uint64_t bytes) {
-    if (place.kind == PlaceKind::kHost) return locked_memory(place.index, bytes).address();
-    LinkGpu& gpu = *gpus_[place.index];
-    if (gpu.reserved_bytes() < bytes) {
-      chains_.erase(place);
-      gpu.make_current();
-      gpu.reserve(bytes);
-    }
-    return gpu.address();
-  }
-
-  // Once it is there: what other GPUs do does not wait for it.
-  void put(const Place& place, LinkAddress address, const void* data, std::uint64_t bytes) {
-    if (place.kind == PlaceKind::kHost) {
-      const LockedMemory& locked = *hosts_[place.index].locked;
-      std::copy_n(static_cast<const std::byte*>(data), bytes, locked.at(address));
-      return;
-    }
-    LinkGpu& gpu = *gpus_[place.index];
-    gpu.make_current();
-    gpu.upload(address, data, bytes);
-    gpu.synchronize(fmt::format("{} bytes to {}", bytes, to_text(place)));
-  }
-
-  std::uint64_t token_at(const Place& place, LinkAddress address) {
-    std::uint64_t token = 0;
-    if (place.kind == PlaceKind::kHost) {
-      std::copy_n(hosts_[place.index].locked->at(address), kTokenBytes, reinterpret_cast<std::byte*>(&token));
-      return token;
-    }
-    gpus_[place.index]->make_current();
-    gpus_[place.index]->download(&token, address, kTokenBytes);
-    return token;
-  }
-
-  // Each transfer has memory of its own at both ends.
-  std::vector<Slot> slots_of(const TransferProgram& program) {
-    std::map<Place, std::uint64_t> bytes;
-    std::vector<Slot> slots(program.transfers.size());
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i].from = bytes[program.transfers[i].from];
-      bytes[program.transfers[i].from] += program.bytes;
-      slots[i].to = bytes[program.transfers[i].to];
-      bytes[program.transfers[i].to] += program.bytes;
-    }
-    std::map<Place, LinkAddress> bases;
-    // GPUs first: they say at once what they do not have.
-    for (auto needed = bytes.rbegin(); needed != bytes.rend(); ++needed) {
-      bases[needed->first] = reserve(needed->first, needed->second);
-    }
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i].from += bases[program.transfers[i].from];
-      slots[i].to += bases[program.transfers[i].to];
-    }
-    return slots;
-  }
-
   // ---- Many at once ----
 
   // The GPU whose engine or SMs do it.
   static std::uint32_t worker_of(TransferOp op, const Transfer& transfer) {
     if (op == TransferOp::kRead) return transfer.to.index;
     return transfer.from.kind == PlaceKind::kGpu ? transfer.from.index : transfer.to.index;
-  }
-
-  [[nodiscard]] LinkEnd end_at(const Place& place, LinkAddress address) const {
-    if (place.kind == PlaceKind::kGpu) return {.gpu = gpus_[place.index].get(), .address = address};
-    return {.address = address, .host = hosts_[place.index].locked->at(address)};
   }
 
   void queue(const TransferProgram& program, std::size_t index, const Slot& slot, std::uint64_t token, LinkGpu& gpu,
@@ -288,8 +133,8 @@ class LinkRunner : public Links {
     if (program.op == TransferOp::kWrite) {
       return gpu.queue_write(queue, slot.to, program.bytes, program.repeats, static_cast<std::uint32_t>(token));
     }
-    const LinkEnd to = end_at(transfer.to, slot.to);
-    const LinkEnd from = end_at(transfer.from, slot.from);
+    const LinkEnd to = memory_.end_at(transfer.to, slot.to);
+    const LinkEnd from = memory_.end_at(transfer.from, slot.from);
     for (std::uint32_t pass = 0; pass < program.repeats; ++pass) gpu.queue_copy(queue, to, from, program.bytes);
   }
 
@@ -314,8 +159,8 @@ class LinkRunner : public Links {
   };
 
   TransferResult stream(const TransferProgram& program) {
-    const std::vector<Slot> slots = slots_of(program);
-    chains_.clear();
+    const std::vector<Slot> slots = memory_.slots_of(program);
+    memory_.forget_chains();
     const std::uint64_t last = program.bytes - kTokenBytes;
     const bool carries = program.op != TransferOp::kRead;
     std::vector<std::uint64_t> tokens;
@@ -323,9 +168,9 @@ class LinkRunner : public Links {
       // Of a write every word is the same.
       const std::uint64_t token = (next_token_++ & UINT32_MAX) * 0x1'0000'0001ull;
       tokens.push_back(token);
-      put(program.transfers[i].from, slots[i].from + last, &token, kTokenBytes);
+      memory_.put(program.transfers[i].from, slots[i].from + last, &token, kTokenBytes);
       const std::uint64_t none = 0;
-      put(program.transfers[i].to, slots[i].to + last, &none, kTokenBytes);
+      memory_.put(program.transfers[i].to, slots[i].to + last, &none, kTokenBytes);
     }
     const std::vector<LinkQueue*> queues = queue_all(program, slots, tokens);
     TransferResult result;
@@ -335,7 +180,7 @@ class LinkRunner : public Links {
       const std::string what =
           fmt::format("{} from {} to {}", to_string(program.op), to_text(transfer.from), to_text(transfer.to));
       result.seconds.push_back(queues[i]->seconds(what));
-      if (carries && token_at(transfer.to, slots[i].to + last) != tokens[i]) {
+      if (carries && memory_.word_at(transfer.to, slots[i].to + last) != tokens[i]) {
         throw DeviceError(fmt::format("{}: what arrived is not what was sent: the link or the driver is broken", what));
       }
     }
@@ -384,10 +229,9 @@ class LinkRunner : public Links {
     const bool is_upload = transfer.from.kind == PlaceKind::kHost;
     const Place host = is_upload ? transfer.from : transfer.to;
     const Place gpu = is_upload ? transfer.to : transfer.from;
-    const LinkAddress address = reserve(gpu, program.bytes);
-    HostMemory& memory = hosts_[host.index].pageable;
-    if (memory.bytes() < program.bytes) memory = HostMemory(program.bytes, numa_id(host.index));
-    chains_.erase(gpu);
+    const LinkAddress address = memory_.reserve(gpu, program.bytes);
+    HostMemory& memory = memory_.pageable(host.index, program.bytes);
+    memory_.forget_chain(gpu);
     LinkGpu& copying = *gpus_[gpu.index];
     copying.make_current();
     const auto begin = std::chrono::steady_clock::now();
@@ -400,15 +244,6 @@ class LinkRunner : public Links {
   }
 
   // ---- Latencies ----
-
-  // Links, each to the next of a random cycle through all of them.
-  void build_chain(const Place& place, LinkAddress base, std::uint64_t bytes) {
-    const auto known = chains_.find(place);
-    if (known != chains_.end() && known->second == std::pair(base, bytes)) return;
-    const std::vector<std::uint64_t>& image = images_[bytes].at(base, bytes);
-    put(place, base, image.data(), image.size() * sizeof(std::uint64_t));
-    chains_[place] = {base, bytes};
-  }
 
   static TransferResult timed(LinkGpu& gpu, const TimedLaunch& launch) {
     gpu.make_current();
@@ -425,8 +260,8 @@ class LinkRunner : public Links {
     constexpr std::uint32_t kWarm = 64;
     const Transfer& transfer = program.transfers.front();
     LinkGpu& gpu = *gpus_[transfer.to.index];
-    const LinkAddress memory = reserve(transfer.from, program.bytes);
-    build_chain(transfer.from, memory, program.bytes);
+    const LinkAddress memory = memory_.reserve(transfer.from, program.bytes);
+    memory_.build_chain(transfer.from, memory, program.bytes);
     const auto blocks = static_cast<std::uint32_t>(
         std::min<std::uint64_t>({gpu.sms(), program.bytes / kTransferStride, gpu.most_blocks()}));
     return timed(gpu, {.kernel = kernel_of(program),
@@ -449,27 +284,25 @@ class LinkRunner : public Links {
 
   TransferResult store(const TransferProgram& program) {
     const Transfer& transfer = program.transfers.front();
-    const LinkAddress memory = reserve(transfer.to, program.bytes);
-    chains_.erase(transfer.to);
+    const LinkAddress memory = memory_.reserve(transfer.to, program.bytes);
+    memory_.forget_chain(transfer.to);
     return timed(*gpus_[transfer.from.index], {.kernel = LinkKernel::kStore,
                                                .memory = memory,
                                                .span = program.bytes / kTransferStride,
                                                .count = program.repeats});
   }
 
-  // The last are gone first: queues wait for the gate, and memory of the host is let go while GPUs are open.
+  // The last members are destroyed first: queues wait for the gate, and host memory is unlocked while GPUs are open.
   std::unique_ptr<LinkDriver> driver_;
   NodeInfo info_;
-  bool is_open_ = false;                        // all that can be
-  std::vector<std::unique_ptr<LinkGpu>> gpus_;  // null: not open; then failures_ says why
+  bool is_open_ = false;  // all that can be
+  LinkGpus gpus_;         // where one is not open failures_ says why
   std::vector<std::string> failures_;
-  std::vector<Host> hosts_;
+  LinkMemory memory_;
   std::unique_ptr<LinkGate> gate_;
   std::uint32_t ticket_ = 0;
   bool cannot_hold_ = false;
   std::uint64_t next_token_ = 1;
-  std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // that lie at places
-  std::map<std::uint64_t, ChainImage> images_;                     // by their bytes
 };
 
 }  // namespace

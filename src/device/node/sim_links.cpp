@@ -63,24 +63,29 @@ std::vector<Resource> resources_of(const NodeSpec& spec, TransferOp op, const st
   return resources;
 }
 
-// Raises the rates of all alike until something is used up; what uses it keeps its rate, and the others go on.
+double open_users(const Resource& resource, const std::vector<bool>& is_open) {
+  return static_cast<double>(std::ranges::count_if(resource.users, [&](std::size_t i) { return is_open[i]; }));
+}
+
+// By how much the rates of all open transfers can rise until a resource is used up.
+double common_rise(const std::vector<Resource>& resources, const std::vector<bool>& is_open) {
+  double rise = std::numeric_limits<double>::infinity();
+  for (const Resource& resource : resources) {
+    if (const double users = open_users(resource, is_open); users > 0) rise = std::min(rise, resource.left / users);
+  }
+  return rise;
+}
+
+// Raises all rates alike until a resource is used up. Its users keep their rates, and those of the others go on rising.
 std::vector<double> shared_out(std::vector<Resource> resources, std::vector<bool> is_open) {
   std::vector<double> rates(is_open.size(), 0);
-  const auto open_users = [&](const Resource& resource) {
-    return std::ranges::count_if(resource.users, [&](std::size_t i) { return is_open[i]; });
-  };
   while (std::ranges::find(is_open, true) != is_open.end()) {
-    double step = std::numeric_limits<double>::infinity();
-    for (const Resource& resource : resources) {
-      if (const auto users = open_users(resource); users > 0) {
-        step = std::min(step, resource.left / static_cast<double>(users));
-      }
-    }
-    for (Resource& resource : resources) resource.left -= step * static_cast<double>(open_users(resource));
+    const double step = common_rise(resources, is_open);
+    for (Resource& resource : resources) resource.left -= step * open_users(resource, is_open);
     for (std::size_t i = 0; i < rates.size(); ++i) rates[i] += is_open[i] ? step : 0;
     constexpr double kUsedUp = 1e-3;  // bytes a second
     for (const Resource& resource : resources) {
-      if (resource.left > kUsedUp || open_users(resource) == 0) continue;
+      if (resource.left > kUsedUp || open_users(resource, is_open) == 0) continue;
       for (const std::size_t user : resource.users) is_open[user] = false;
     }
   }
