@@ -79,20 +79,25 @@ class Checker {
     for (const MemoryElement& element : topology_.memory) {
       Attribute* shared = attribute(element.id, AttributeId::kSharedWith);
       if (shared == nullptr) continue;
-      const auto& partners = std::get<std::vector<std::string>>(shared->value);
-      for (const std::string& partner : partners) {
+      for (const std::string& partner : partners_of(*shared)) {
         const Attribute* back = attribute(partner, AttributeId::kSharedWith);
-        if (back == nullptr) continue;
-        const auto& others = std::get<std::vector<std::string>>(back->value);
-        const auto has = [&](const std::string& id) {
-          return std::find(others.begin(), others.end(), id) != others.end();
-        };
-        if (!has(element.id)) flag(*shared, fmt::format("sharing_not_symmetric: {} does not show it", partner));
-        for (const std::string& third : partners) {
-          if (third != partner && !has(third))
-            flag(*shared, fmt::format("sharing_not_transitive: {} and {}", partner, third));
-        }
+        if (back != nullptr) partner_agrees(element.id, partner, *back, *shared);
       }
+    }
+  }
+
+  static const std::vector<std::string>& partners_of(const Attribute& shared) {
+    return std::get<std::vector<std::string>>(shared.value);
+  }
+
+  static void partner_agrees(const std::string& element, const std::string& partner, const Attribute& back,
+                             Attribute& shared) {
+    const std::vector<std::string>& others = partners_of(back);
+    const auto has = [&](const std::string& id) { return std::ranges::find(others, id) != others.end(); };
+    if (!has(element)) flag(shared, fmt::format("sharing_not_symmetric: {} does not show it", partner));
+    for (const std::string& third : partners_of(shared)) {
+      if (third != partner && !has(third))
+        flag(shared, fmt::format("sharing_not_transitive: {} and {}", partner, third));
     }
   }
 

@@ -169,6 +169,18 @@ void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, Ope
   }
 }
 
+// Warns of other programs on the GPU, and of what the device tells.
+void add_warnings(probe::Bench& bench, Topology& topology) {
+  // On an idle GPU the host alone is late now and then, for a few programs in ten thousand.
+  constexpr std::uint64_t kRepeatedOfThousand = 1;
+  if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
+    topology.warnings.push_back(fmt::format(
+        "other programs had this GPU now and then: {} programs were run again; without them it takes less time",
+        bench.programs_repeated()));
+  }
+  for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));
+}
+
 }  // namespace
 
 Topology discover(Device& device, const DiscoverOptions& options) {
@@ -220,14 +232,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     topology.profile->total = bench.device_times().value_or(DeviceTimes{});
     topology.profile->calls = bench.call_times();
   }
-  // On an idle GPU the host alone is late now and then, for a few programs of ten thousands.
-  constexpr std::uint64_t kRepeatedOfThousand = 1;
-  if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
-    topology.warnings.push_back(fmt::format(
-        "other programs had this GPU now and then: {} programs were run again; without them it takes less time",
-        bench.programs_repeated()));
-  }
-  for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));
+  add_warnings(bench, topology);
   allow_for_drift(drift.cycles(), topology);
   add_theoretical_bandwidths(topology);
   check_consistency(topology);

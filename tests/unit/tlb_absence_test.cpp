@@ -1,7 +1,7 @@
 // When a level of TLB that no sweep showed is none.
 #include <gtest/gtest.h>
 
-#include "probe/tlb/tlb.h"
+#include "probe/tlb/level_values.h"
 
 namespace gputopo::probe {
 namespace {

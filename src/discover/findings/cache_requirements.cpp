@@ -1,19 +1,25 @@
-// What must hold for a level of a survey to be the cache that it is taken for.
+// The conditions under which a level of a survey is the cache that it is taken for, and shows what is asked of it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "discover/findings/caches.h"
+#include "probe/capacity/line_size.h"
+#include "probe/sharing/neighbour_sets.h"
 #include "probe/survey/survey.h"
 
 namespace gputopo {
 
+using probe::Cache;
+using probe::Lab;
 using probe::Survey;
 
 // GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1), or local ones (Maxwell): loads that may
 // use L1 take as long as loads that bypass it.
 void CacheFindings::require_l1_caching(Space space) {
   if (!bench_.has_space(Space::kGlobalBypassL1)) return;
-  const double with_l1 = stats::median(begun_survey(site(space)).tiny_latencies_cycles);
-  const double without = stats::median(begun_survey(site(Space::kGlobalBypassL1)).tiny_latencies_cycles);
+  const double with_l1 = stats::median(surveys_.begun_survey(space).tiny_latencies_cycles);
+  const double without = stats::median(surveys_.begun_survey(Space::kGlobalBypassL1).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
     throw probe::NotPresent(fmt::format(
@@ -36,7 +42,7 @@ void CacheFindings::require_local_misses(const Survey& survey) {
 void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t level) {
   if (survey.site.space == Space::kConstant || !bench_.has_space(Space::kGlobalBypassL1)) return;
   if (level + 1 >= survey.levels.size()) return;
-  const Survey& past_l1 = begun_survey(site(Space::kGlobalBypassL1));
+  const Survey& past_l1 = surveys_.begun_survey(Space::kGlobalBypassL1);
   const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
   if (survey.levels[level].high_cycles <= of_l2) return;
   throw probe::Inconclusive(fmt::format(
@@ -47,14 +53,14 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
 // What keeps all constants behind the caches of their own may be the L2 of all loads, or memory. And behind one of
 // their own there are all the levels that L2 and memory have: where one is lacking, it may be the near part of L2,
 // which may be smaller than what constants there are.
-void CacheFindings::require_l2_behind(const probe::Cache& of_constants) {
+void CacheFindings::require_l2_behind(const Cache& of_constants) {
   if (!of_constants.was_exceeded()) {
     throw NotSupportedError("what is behind the second level holds all constants: that may be L2 or one of its own");
   }
   if (!bench_.has_space(Space::kGlobalBypassL1)) return;
   std::size_t of_l2 = 0;
   try {
-    of_l2 = probe::levels_within(survey(site(Space::kGlobalBypassL1)), of_constants.site().limit_bytes);
+    of_l2 = probe::levels_within(surveys_.survey(Space::kGlobalBypassL1), of_constants.site().limit_bytes);
   } catch (const probe::Inconclusive&) {
     return;
   } catch (const NotSupportedError&) {
@@ -74,6 +80,51 @@ void CacheFindings::require_l2_of_globals(ElementId l2) {
   if (located(l2).site().space == Space::kTexture) {
     throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
   }
+}
+
+void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
+  if (cache.site().exclusive) return;
+  Lab own = lab();
+  if (const auto stride = probe::find_stride_that_stays(own, cache)) {
+    throw probe::Inconclusive(fmt::format(
+        "neighbouring lines share a set: more of those that are {} B apart stay than of neighbours", *stride));
+  }
+}
+
+// A thread reaches one word in every 128 bytes of local memory. Shorter lines between these words stay empty. Whether
+// their sets do depends on the index, so footprints do not tell the capacity.
+void CacheFindings::require_reached_lines(ElementId element) {
+  if (located(element).site().reaches_into_lines()) return;
+  const probe::Line* line = line_of_l1();
+  if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // or no L1 of global loads tells
+  throw probe::Inconclusive(
+      fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
+                  "is not filled",
+                  line->bytes, kLocalStrideBytes));
+}
+
+// A survey whose loads wait for translations shows the misses of a TLB as a level, and takes the next cache for memory.
+void CacheFindings::require_translated_levels(ElementId element) {
+  if (element != ElementId::kL3) return;
+  constexpr std::uint64_t kFew = 4;  // of what the cache holds: then most loads of a footprint that fits wait
+  const Cache& cache = located(element);
+  if (cache.survey->counts_in_places) return;
+  const auto held =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
+  if (surveys_.translated_bytes() >= held / kFew) return;
+  throw probe::Inconclusive(
+      fmt::format("loads over more than {} B wait for translations, and what looks like this level may be that",
+                  surveys_.translated_bytes()));
+}
+
+void CacheFindings::require_next_level(const Cache& cache) {
+  if (!cache.site().exclusive || !has_element(vendor_, ElementId::kL3)) return;
+  require_translated_levels(ElementId::kL3);
+  const Survey& survey = *cache.survey;
+  if (!survey.unsure_level || *survey.unsure_level > cache.last_level + 1) return;
+  throw probe::Inconclusive(
+      fmt::format("what it misses goes to levels that are too close to tell apart, of about {:.0f} cycles",
+                  survey.levels[*survey.unsure_level].mode_cycles));
 }
 
 }  // namespace gputopo

@@ -13,7 +13,6 @@
 #include "probe/sharing/shared_with.h"
 #include "probe/survey/fetch_granularity.h"
 #include "probe/survey/survey.h"
-#include "probe/tlb/translated_span.h"
 
 namespace gputopo {
 
@@ -22,98 +21,15 @@ using probe::Lab;
 using probe::Site;
 using probe::Survey;
 
-CacheFindings::CacheFindings(probe::Bench& bench, CodeFindings& code)
-    : bench_(bench), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
+CacheFindings::CacheFindings(probe::Bench& bench, SurveyFindings& surveys, CodeFindings& code)
+    : bench_(bench), surveys_(surveys), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
 
 CacheFindings::~CacheFindings() = default;
-
-// ---- Translation ----
-
-Site CacheFindings::tlb_site() const {
-  const bool bypass = bench_.has_space(Space::kGlobalBypassL1);
-  Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
-  pages.exclusive = true;  // the last level may be shared by SMs
-  return pages;
-}
-
-const probe::TlbSurvey& CacheFindings::tlbs() {
-  return tlbs_.get([&] {
-    Lab own = lab();
-    return probe::survey_tlbs(own, tlb_site());
-  });
-}
-
-const probe::TlbSurvey& CacheFindings::texture_tlbs() {
-  return texture_tlbs_.get([&] {
-    bench_.require_space(Space::kTexture);
-    Site pages = site(Space::kTexture);
-    pages.exclusive = true;
-    // The less is left for the SM's own cache, the fewer lines exceed it.
-    const std::vector<std::uint64_t>& carve_outs = bench_.info().carve_outs_bytes;
-    if (!carve_outs.empty()) pages.carve_out_bytes = carve_outs.back();
-    Lab own = lab();
-    return probe::survey_tlbs(own, pages);
-  });
-}
-
-// ---- Surveys ----
-
-Site CacheFindings::site(Space space) const {
-  Site result;
-  result.space = space;
-  result.exclusive = space == Space::kGlobalBypassL1;
-  constexpr std::uint64_t kConstantBytes = 64 * 1024;  // on every NVIDIA GPU so far
-  if (space == Space::kConstant) result.limit_bytes = bench_.info().constant_bytes.value_or(kConstantBytes);
-  if (space == Space::kLocal) result.limit_bytes = kMaxLocalBytes;
-  return result;
-}
-
-const Survey& CacheFindings::begun_survey(const Site& site) {
-  return begun_surveys_.get({site.space, site.exclusive}, [&] {
-    bench_.require_space(site.space);
-    Lab own = lab();
-    return probe::begin_survey(own, site);
-  });
-}
-
-// What is not known of translations is not taken into account. TLBs take longer to find than to see that footprints are
-// within the reach of the first.
-probe::Translation CacheFindings::translation_of(const Site& site, std::uint64_t footprint_bytes) {
-  probe::Translation translation;
-  if (site.space != Space::kGlobalBypassL1) return translation;
-  try {
-    Lab own = lab();
-    if (probe::is_translated(own, tlb_site(), footprint_bytes)) return translation;
-    const probe::TlbSurvey& found = tlbs();
-    double cycles = 0;
-    for (const probe::TlbLevel& level : found.levels) {
-      if (translation.added_cycles.empty()) translation.free_bytes = static_cast<std::uint64_t>(level.reach_bytes.low);
-      translation.added_cycles.push_back(cycles += level.miss_cycles);
-    }
-  } catch (const DeviceLostError&) {
-    throw;
-  } catch (const DeviceError& error) {
-    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
-  } catch (const probe::Inconclusive& error) {
-    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
-  }
-  // A TLB whose misses the search cannot reach may still be beyond some footprint.
-  if (translation.added_cycles.empty()) translation.free_bytes = translated_bytes();
-  return translation;
-}
-
-const Survey& CacheFindings::survey(const Site& site) {
-  return surveys_.get({site.space, site.exclusive}, [&] {
-    const Survey& begun = begun_survey(site);
-    Lab own = lab();
-    return probe::complete_survey(own, begun, [&](std::uint64_t bytes) { return translation_of(site, bytes); });
-  });
-}
 
 const Survey* CacheFindings::hidden_by_translation(ElementId element) {
   const ElementInfo& info = info_of(element);
   if (info.space != Space::kGlobalBypassL1 || info.depth != 0) return nullptr;
-  const Survey& found = survey(*info.space);
+  const Survey& found = surveys_.survey(*info.space);
   return probe::is_end_hidden(found) && found.levels.size() > 1 ? &found : nullptr;
 }
 
@@ -122,42 +38,47 @@ const Survey* CacheFindings::hidden_by_translation(ElementId element) {
 Cache CacheFindings::locate(ElementId element) {
   const ElementInfo& info = info_of(element);
   if (info.kind != ElementKind::kDataCache) throw UsageError(fmt::format("'{}' is not a cache", info.name));
-  const Survey& found = survey(*info.space);
+  const Survey& found = surveys_.survey(*info.space);
   if (info.space == Space::kGlobal || info.space == Space::kLocal) require_l1_caching(*info.space);
   if (info.space == Space::kLocal) require_local_misses(found);
-  if (!found.site.exclusive) {
-    require_apart_from_l2(found, info.depth);
-    if (element == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
-      throw NotSupportedError("the level before it holds all constants, so none is seen behind that");
-    }
-    Cache cache = probe::find_cache(found, info.depth, false);
-    if (element == ElementId::kConstantL3) require_l2_behind(cache);
-    // What the sweep of ever more footprints shows of one that is smaller than the first is nothing.
-    const std::optional<ElementId> nearer = before_in_space(vendor_, element);
-    const probe::Capacity* of_nearer =
-        nearer ? capacities_.find(*nearer, [&] { return make_capacity(*nearer); }) : nullptr;
-    if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
-    // Loads of one line of the second level look like hits of what is before the third.
-    if (of_nearer && info.depth > 1) {
-      cache.nearer_bytes = located(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
-      cache.nearer_is_known = true;
-      const probe::Line* line = lines_.find(*nearer, [&] { return make_line(*nearer); });
-      if (line) cache.nearer_line_bytes = line->bytes;
-    }
-    return cache;
+  return found.site.exclusive ? locate_shared_by_sms(info, found) : locate_in_sm(info, found);
+}
+
+Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) {
+  require_apart_from_l2(found, info.depth);
+  if (info.id == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
+    throw NotSupportedError("the level before it holds all constants, so none is seen behind that");
   }
+  Cache cache = probe::find_cache(found, info.depth, false);
+  if (info.id == ElementId::kConstantL3) require_l2_behind(cache);
+  // The sweep over growing footprints does not show a cache that is smaller than its first footprint.
+  const std::optional<ElementId> nearer = before_in_space(vendor_, info.id);
+  const probe::Capacity* of_nearer =
+      nearer ? capacities_.find(*nearer, [&] { return make_capacity(*nearer); }) : nullptr;
+  if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
+  // Loads of one line of the second level look like hits of the levels before the third.
+  if (of_nearer && info.depth > 1) {
+    cache.nearer_bytes = located(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
+    cache.nearer_is_known = true;
+    const probe::Line* line = lines_.find(*nearer, [&] { return make_line(*nearer); });
+    if (line) cache.nearer_line_bytes = line->bytes;
+  }
+  return cache;
+}
+
+Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey& found) {
   // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.
   const bool merge_rest = !has_element(vendor_, ElementId::kL3);
-  // What SMs share was surveyed until memory shows, so the last level is that.
+  // The survey goes on until memory shows, which is the last level.
   if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
   // Where global loads are not cached at all (compute capability 1) the cache that SMs share may be that of textures,
   // behind the one of the SM.
-  if (const std::optional<Cache> found_there = element == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
+  if (const std::optional<Cache> found_there = info.id == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
     return *found_there;
   }
   probe::require_apart_from_memory(found);
   const char* plural = found.levels.size() == 1 ? "" : "s";
-  if (const std::optional<double> told = told_size(bench_.info(), element).number()) {
+  if (const std::optional<double> told = told_size(bench_.info(), info.id).number()) {
     throw probe::Inconclusive(
         fmt::format("loads that bypass L1 show {} level{}, so its {:.0f} B take about as long as another level",
                     found.levels.size(), plural, *told));
@@ -167,10 +88,10 @@ Cache CacheFindings::locate(ElementId element) {
 }
 
 std::optional<Cache> CacheFindings::l2_of_textures() {
-  Site textures = site(Space::kTexture);
+  Site textures = surveys_.site(Space::kTexture);
   textures.exclusive = true;
   try {
-    const Survey& found = survey(textures);
+    const Survey& found = surveys_.survey(textures);
     constexpr std::size_t kLevels = 3;  // that of the SM, this, memory
     if (found.levels.size() < kLevels) return std::nullopt;
     return probe::find_cache(found, 1, false);
@@ -192,15 +113,6 @@ const Cache& CacheFindings::fetched(ElementId element) {
     const probe::Fetch* found = fetches_.find(element, [&] { return make_fetch(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
-}
-
-void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
-  if (cache.site().exclusive) return;
-  Lab own = lab();
-  if (const auto stride = probe::find_stride_that_stays(own, cache)) {
-    throw probe::Inconclusive(fmt::format(
-        "neighbouring lines share a set: more of those that are {} B apart stay than of neighbours", *stride));
-  }
 }
 
 const Cache& CacheFindings::lined(ElementId element) {
@@ -241,18 +153,6 @@ const probe::Line* CacheFindings::line_of_l1() {
   return lines_.find(ElementId::kL1, [&] { return make_line(ElementId::kL1); });
 }
 
-// Of local memory a thread reaches a word of every 128 bytes. Shorter lines between them stay empty, and whether their
-// sets do is up to the index, so that footprints tell nothing of the capacity.
-void CacheFindings::require_reached_lines(ElementId element) {
-  if (located(element).site().reaches_into_lines()) return;
-  const probe::Line* line = line_of_l1();
-  if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // or no L1 of global loads tells
-  throw probe::Inconclusive(
-      fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
-                  "is not filled",
-                  line->bytes, kLocalStrideBytes));
-}
-
 probe::Capacity CacheFindings::make_capacity(ElementId element) {
   require_translated_levels(element);
   require_reached_lines(element);
@@ -268,9 +168,9 @@ const CacheFindings::WholeSize& CacheFindings::whole_size(ElementId element) {
 CacheFindings::WholeSize CacheFindings::make_whole_size(ElementId element) {
   const probe::Capacity& seen = capacity(element);
   WholeSize size{.bytes = std::trunc(seen.bytes), .interval = seen.interval, .method = seen.method};
-  const bool has_parts = coverage_of(vendor_, element, AttributeId::kPartitions) != Coverage::kNotApplicable;
   // Sides are told by global loads. An L2 of textures alone is of GPUs that had no parts.
-  if (has_parts && located(element).site().space != Space::kTexture) correct_for_copies(element, size);
+  if (may_have_partitions(element) && located(element).site().space != Space::kTexture)
+    correct_for_copies(element, size);
   return size;
 }
 
@@ -348,39 +248,6 @@ probe::Line CacheFindings::make_line(ElementId element) {
   return probe::find_line(own, cache);
 }
 
-std::uint64_t CacheFindings::translated_bytes() {
-  return translated_bytes_.get([&] {
-    Site pages = site(bench_.has_space(Space::kGlobalBypassL1) ? Space::kGlobalBypassL1 : Space::kGlobal);
-    pages.exclusive = true;
-    Lab own = lab();
-    return probe::find_translated_span(own, pages);
-  });
-}
-
-// A survey whose loads wait for translations shows the misses of a TLB as a level, and takes the next cache for memory.
-void CacheFindings::require_translated_levels(ElementId element) {
-  if (element != ElementId::kL3) return;
-  constexpr std::uint64_t kFew = 4;  // of what the cache holds: then most loads of a footprint that fits wait
-  const Cache& cache = located(element);
-  if (cache.survey->counts_in_places) return;
-  const auto held =
-      std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
-  if (translated_bytes() >= held / kFew) return;
-  throw probe::Inconclusive(
-      fmt::format("loads over more than {} B wait for translations, and what looks like this level may be that",
-                  translated_bytes()));
-}
-
-void CacheFindings::require_next_level(const Cache& cache) {
-  if (!cache.site().exclusive || !has_element(vendor_, ElementId::kL3)) return;
-  require_translated_levels(ElementId::kL3);
-  const Survey& survey = *cache.survey;
-  if (!survey.unsure_level || *survey.unsure_level > cache.last_level + 1) return;
-  throw probe::Inconclusive(
-      fmt::format("what it misses goes to levels that are too close to tell apart, of about {:.0f} cycles",
-                  survey.levels[*survey.unsure_level].mode_cycles));
-}
-
 std::uint64_t CacheFindings::shortest_shared_line_bytes() {
   constexpr std::uint64_t kShortestLineBytes = 32;  // of any GPU
   std::uint64_t shortest = 128;
@@ -419,6 +286,10 @@ const probe::Sides& CacheFindings::sides(ElementId element) {
     Lab own = lab();
     return probe::find_sides(own, cache);
   });
+}
+
+bool CacheFindings::may_have_partitions(ElementId element) const {
+  return coverage_of(vendor_, element, AttributeId::kPartitions) != Coverage::kNotApplicable;
 }
 
 const probe::Partitions& CacheFindings::partitions(ElementId element) {

@@ -1,6 +1,6 @@
-// What was found of the caches of data: the surveys of the spaces, and of each cache its place in one, then its fetch
-// granularity, its line and its capacity. Each is made once; what a later finding is made with does not depend on who
-// asked first. cache_requirements.cpp defines the require_...() functions.
+// The findings about data caches: for each cache its place in the survey of its space, then its fetch granularity, its
+// line and its capacity. Each is made once, and what a finding is made from does not depend on who asked for it first.
+// cache_requirements.cpp defines the functions require_...
 #pragma once
 
 #include <optional>
@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "discover/findings/memo.h"
+#include "discover/findings/surveys.h"
 #include "probe/capacity/carve_out.h"
 #include "probe/capacity/size.h"
 #include "probe/partitions/partitions.h"
 #include "probe/partitions/sides.h"
 #include "probe/structure/structure.h"
-#include "probe/survey/site.h"
-#include "probe/tlb/tlb.h"
 
 namespace gputopo {
 
@@ -23,24 +22,9 @@ class CodeFindings;
 
 class CacheFindings {
  public:
-  CacheFindings(probe::Bench& bench, CodeFindings& code);
+  CacheFindings(probe::Bench& bench, SurveyFindings& surveys, CodeFindings& code);
   ~CacheFindings();
 
-  // ---- Translation ----
-
-  // Loads that miss L1, which may be looked up before the translation.
-  [[nodiscard]] probe::Site tlb_site() const;
-  [[nodiscard]] const probe::TlbSurvey& tlbs();
-  // As loads of textures see them.
-  [[nodiscard]] const probe::TlbSurvey& texture_tlbs();
-
-  // ---- Surveys ----
-  // All of these throw NotSupportedError for a space that programs cannot use here.
-  [[nodiscard]] probe::Site site(Space space) const;
-  [[nodiscard]] const probe::Survey& survey(Space space) { return survey(site(space)); }
-  [[nodiscard]] const probe::Survey& survey(const probe::Site& site);
-  // Of a tiny array only.
-  [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
   // The survey's where misses of a TLB hide where this cache ends, as they take as long as the level behind it, and it
   // is the nearest: then only what fits it is known. Else nullptr.
   [[nodiscard]] const probe::Survey* hidden_by_translation(ElementId element);
@@ -61,8 +45,6 @@ class CacheFindings {
   [[nodiscard]] const probe::Sides& sides(ElementId element);
   [[nodiscard]] const probe::Partitions& partitions(ElementId element);
 
-  // How much memory loads can be spread over without waiting for translations; 0 where any wait.
-  [[nodiscard]] std::uint64_t translated_bytes();
   // Of the caches that SMs share: what leaves none of their lines out. As far as it is known, and no more than 128.
   [[nodiscard]] std::uint64_t shortest_shared_line_bytes();
 
@@ -82,6 +64,7 @@ class CacheFindings {
   [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
   // Whether it is the very cache that L1 is, which then need not be asked again.
   [[nodiscard]] bool is_known_as_l1(ElementId element);
+  [[nodiscard]] bool may_have_partitions(ElementId element) const;
   // Once for each physical cache: what shares L1 has the structure of L1.
   [[nodiscard]] const probe::Structure& structure(ElementId element);
 
@@ -105,9 +88,9 @@ class CacheFindings {
   void require_next_level(const probe::Cache& cache);
 
  private:
-  using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
-  [[nodiscard]] probe::Translation translation_of(const probe::Site& site, std::uint64_t footprint_bytes);
   [[nodiscard]] probe::Cache locate(ElementId element);
+  [[nodiscard]] probe::Cache locate_in_sm(const ElementInfo& info, const probe::Survey& found);
+  [[nodiscard]] probe::Cache locate_shared_by_sms(const ElementInfo& info, const probe::Survey& found);
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
   // Throws Inconclusive where the levels behind the first may be misses of TLBs.
   void require_translated_levels(ElementId element);
@@ -134,13 +117,9 @@ class CacheFindings {
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
 
   probe::Bench& bench_;
-  Once<std::uint64_t> translated_bytes_;
+  SurveyFindings& surveys_;
   CodeFindings& code_;
   Vendor vendor_;
-  Once<probe::TlbSurvey> tlbs_;
-  Once<probe::TlbSurvey> texture_tlbs_;
-  Memo<SiteKey, probe::Survey> begun_surveys_;
-  Memo<SiteKey, probe::Survey> surveys_;
   Memo<ElementId, probe::Cache> located_;
   Memo<ElementId, probe::Cache> fetched_;
   Memo<ElementId, probe::Cache> lined_;

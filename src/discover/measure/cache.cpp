@@ -1,4 +1,5 @@
-// Caches of data and of constants: what is measured of each.
+#include "discover/measure/cache.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,11 +7,7 @@
 
 #include "discover/findings/told.h"
 #include "discover/measure/code_caches.h"
-#include "discover/measure/general.h"
 #include "discover/measure/step.h"
-#include "probe/bandwidth/bandwidth.h"
-#include "probe/bandwidth/streams.h"
-#include "probe/bandwidth/write_policy.h"
 #include "probe/capacity/line_size.h"
 #include "probe/code/constants_beside_code.h"
 #include "probe/latency/attribute.h"
@@ -31,10 +28,6 @@ namespace {
 using probe::Cache;
 using probe::Lab;
 
-bool is_covered(const Context& context, const ElementInfo& element, AttributeId attribute) {
-  return coverage_of(context.vendor(), element.id, attribute) != Coverage::kNotApplicable;
-}
-
 // Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
 std::optional<Attribute> beside_code(Context& context, const ElementInfo& element,
                                      const std::function<Attribute(const probe::CodeSurvey&)>& measure) {
@@ -49,16 +42,6 @@ std::optional<Attribute> beside_code(Context& context, const ElementInfo& elemen
 
 Attribute fetch_granularity(Context& context, const ElementInfo& element) {
   return to_attribute(context.caches.located(element.id), context.caches.fetch(element.id), context.keep_samples());
-}
-
-// What is told by misses may be wrong where so many of them look like hits that fetches do not show.
-void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute& attribute) {
-  const Cache& cache = context.caches.located(element.id);
-  constexpr double kHitsOfCold = 0.1;
-  if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
-  if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;
-  attribute.flags.push_back(
-      fmt::format("memory_looks_like_hits: {:.0f}% of loads from there", 100 * cache.cold_hits()));
 }
 
 Attribute line_size(Context& context, const ElementInfo& element) {
@@ -151,9 +134,9 @@ Attribute latency(Context& context, const ElementInfo& element) {
   }
   const Cache& cache = context.caches.located(element.id);
   // An SM's own caches are looked up beside the translation, or are small enough for it.
-  const std::uint64_t translated = cache.site().exclusive ? context.caches.translated_bytes() : 0;
+  const std::uint64_t translated = cache.site().exclusive ? context.surveys.translated_bytes() : 0;
   // One that may have partitions has near ones and far ones.
-  const bool may_have_parts = is_covered(context, element, AttributeId::kPartitions);
+  const bool may_have_parts = context.caches.may_have_partitions(element.id);
   const bool has_levels = may_have_parts && cache.last_level > cache.first_level;
   const probe::Sides* sides = has_levels ? sides_if_known(context, element) : nullptr;
   Lab lab = context.lab();
@@ -333,123 +316,9 @@ Attribute replacement(Context& context, const ElementInfo& element) {
   return probe::structure_replacement(lab, context.caches.near_part(element.id), structure);
 }
 
-// ---- Bandwidth and stores ----
-
-// What SMs share, and what is nearest, is streamed over by what the survey saw fit; what lies behind another cache of
-// an SM by its first miss, because it must be clear of that one.
-const Cache& streamed_cache(Context& context, const ElementInfo& element) {
-  const Cache& located = context.caches.located(element.id);
-  const bool is_seen = located.site().exclusive || located.nearer_bytes == 0;
-  return is_seen ? context.caches.fetched(element.id) : context.caches.sized(element.id);
-}
-
-template <StreamOp kOp>
-Attribute bandwidth(Context& context, const ElementInfo& element) {
-  // Stores pass no L2 that is one of textures.
-  if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = streamed_cache(context, element);
-  Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
-}
-
-Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
-  const Cache& cache = streamed_cache(context, element);
-  Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
-}
-
-bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
-  if (!is_covered(context, element, AttributeId::kPartitions)) return false;
-  try {
-    return context.caches.partitions(element.id).far_is_beyond;
-  } catch (const NotSupportedError&) {
-    return false;
-  } catch (const probe::Inconclusive&) {
-    return false;
-  }
-}
-
-Attribute write_allocate(Context& context, const ElementInfo& element) {
-  // What SMs share is evicted first, and so its size must be known.
-  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = context.caches.sized(element.id);
-  if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
-    throw probe::Inconclusive("hits in the far part of L2 look like loads from memory");
-  }
-  Lab lab = context.lab();
-  Attribute allocates = probe::measure_write_allocate(lab, cache);
-  flag_hidden_memory(context, element, allocates);
-  return allocates;
-}
-
-// Of what SMs share. Behind an L3: more than that can take, as it was measured or at most could be, stays in L2.
-Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
-  context.caches.require_l2_of_globals(element.id);
-  const double theoretical = theoretical_memory_bytes_per_second(context.info()).value_or(0);
-  const ElementId next = next_of(context.vendor(), element.id).value_or(ElementId::kDevice);
-  if (next == ElementId::kDevice) {
-    const Attribute& size = context.attribute(element.id, AttributeId::kSize);
-    if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
-    Lab lab = context.lab();
-    return probe::measure_write_policy_beside_reads(lab, context.caches.located(element.id).site().space,
-                                                    static_cast<std::uint64_t>(*size.number()),
-                                                    probe::memory_stream_bytes(lab), theoretical);
-  }
-  const Attribute& own = context.attribute(element.id, AttributeId::kWriteBandwidth);
-  const Attribute& memory = context.attribute(ElementId::kDevice, AttributeId::kWriteBandwidth);
-  if (!own.available() || !memory.available()) {
-    return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
-  }
-  const Attribute& behind = context.attribute(next, AttributeId::kWriteBandwidth);
-  const double most = std::max({*memory.number(), theoretical, behind.number().value_or(0)});
-  Attribute policy = probe::write_policy_by_bandwidth(*own.number(), most);
-  policy.conditions = conditions_of({&own, &memory, &behind});
-  return policy;
-}
-
-Attribute write_policy(Context& context, const ElementInfo& element) {
-  if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
-  const Cache& l1 = context.caches.sized(element.id);  // throws where there is none
-  const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
-  if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
-  if (allocates.value != Value(true)) {
-    throw probe::Inconclusive("L2 does not allocate what is stored, so loads do not tell whether stores reach it");
-  }
-  Lab lab = context.lab();
-  return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));
-}
-
-// ---- Accesses of whole warps ----
-
 Attribute address_cost(Context& context, const ElementInfo& element) {
   Lab lab = context.lab();
   return probe::measure_address_cost(lab, context.caches.lined(element.id));
-}
-
-// The cache is there, and programs can use it.
-void require_accessible(Context& context, const ElementInfo& element) {
-  if (element.id == ElementId::kL1) context.caches.require_l1_caching();
-  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  context.require_space(*element.space);
-}
-
-Attribute atomic_latency(Context& context, const ElementInfo& element) {
-  require_accessible(context, element);
-  Lab lab = context.lab();
-  return probe::measure_atomic_latency(lab, *element.space);
-}
-
-Attribute atomic_throughput(Context& context, const ElementInfo& element) {
-  require_accessible(context, element);
-  Lab lab = context.lab();
-  return probe::measure_atomic_throughput(lab, *element.space);
-}
-
-Attribute loaded_latency(Context& context, const ElementInfo& element) {
-  require_accessible(context, element);
-  Lab lab = context.lab();
-  return probe::measure_loaded_latency(
-      lab, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
 }
 
 constexpr Step kCacheSteps[] = {
@@ -467,17 +336,18 @@ constexpr Step kCacheSteps[] = {
     {ElementKind::kDataCache, AttributeId::kSets, sets},
     {ElementKind::kDataCache, AttributeId::kIndex, index},
     {ElementKind::kDataCache, AttributeId::kReplacement, replacement},
-    {ElementKind::kDataCache, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
-    {ElementKind::kDataCache, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
-    {ElementKind::kDataCache, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
-    {ElementKind::kDataCache, AttributeId::kWriteAllocate, write_allocate},
-    {ElementKind::kDataCache, AttributeId::kWritePolicy, write_policy},
-    {ElementKind::kDataCache, AttributeId::kAtomicLatency, atomic_latency},
-    {ElementKind::kDataCache, AttributeId::kAtomicThroughput, atomic_throughput},
-    {ElementKind::kDataCache, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace
+
+void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute& attribute) {
+  const Cache& cache = context.caches.located(element.id);
+  constexpr double kHitsOfCold = 0.1;
+  if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
+  if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;
+  attribute.flags.push_back(
+      fmt::format("memory_looks_like_hits: {:.0f}% of loads from there", 100 * cache.cold_hits()));
+}
 
 std::span<const Step> cache_steps() { return kCacheSteps; }
 

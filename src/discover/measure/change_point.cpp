@@ -24,7 +24,7 @@ Attribute change_point_size(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   // As the seeds do, before they look for an L1 (Groessler 2022, section 4.2.1).
   if (element.space == Space::kGlobal) context.caches.require_l1_caching();
-  const probe::Site site = context.caches.site(*element.space);
+  const probe::Site site = context.surveys.site(*element.space);
   probe::ChangePointQuestion question{.space = site.space,
                                       .depth = element.depth,
                                       .is_shared = site.exclusive,

@@ -17,7 +17,8 @@ Context::Context(probe::Bench& bench, Measure measure, std::function<void(const 
           },
           std::move(on_progress)),
       code(bench),
-      caches(bench, code) {}
+      surveys(bench),
+      caches(bench, surveys, code) {}
 
 Context::~Context() = default;
 

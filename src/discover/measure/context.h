@@ -7,6 +7,7 @@
 #include "discover/findings/caches.h"
 #include "discover/findings/code_findings.h"
 #include "discover/findings/memo.h"
+#include "discover/findings/surveys.h"
 #include "discover/measure/scheduler.h"
 #include "probe/cluster/survey.h"
 #include "probe/compute/control.h"
@@ -47,9 +48,6 @@ class Context {
   // Throws NotSupportedError where programs cannot use it here.
   void require_space(Space space) const { bench_.require_space(space); }
 
-  // Loads that miss L1, which may be looked up before the translation.
-  [[nodiscard]] probe::Site tlb_site() const { return caches.tlb_site(); }
-  [[nodiscard]] const probe::TlbSurvey& tlbs() { return caches.tlbs(); }
   [[nodiscard]] const probe::ClusterSurvey& clusters();
   [[nodiscard]] const probe::BankCurve& bank_curve();
   [[nodiscard]] const probe::BankFit& bank_fit();
@@ -74,6 +72,7 @@ class Context {
 
  public:
   CodeFindings code;
+  SurveyFindings surveys;
   CacheFindings caches;
 };
 

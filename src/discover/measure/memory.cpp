@@ -12,6 +12,7 @@
 #include "probe/latency/memory_latency.h"
 #include "probe/latency/surface.h"
 #include "probe/survey/site.h"
+#include "probe/tlb/level_values.h"
 #include "probe/warps/loaded_latency.h"
 
 namespace gputopo {
@@ -23,7 +24,7 @@ Attribute memory_size(Context& context, const ElementInfo& element) { return tol
 void require_no_farther_level(Context& context, const probe::Survey& survey) {
   if (survey.site.space != Space::kGlobalBypassL1) return;
   constexpr double kFarther = 1.15;
-  const double farthest = context.caches.survey(Space::kGlobal).levels.back().mode_cycles;
+  const double farthest = context.surveys.survey(Space::kGlobal).levels.back().mode_cycles;
   const double only = survey.levels.front().mode_cycles;
   if (farthest <= kFarther * only) return;
   throw probe::Inconclusive(fmt::format(
@@ -31,10 +32,10 @@ void require_no_farther_level(Context& context, const probe::Survey& survey) {
 }
 
 Attribute memory_latency(Context& context, const ElementInfo& element) {
-  const probe::Survey& survey = context.caches.survey(*element.space);
+  const probe::Survey& survey = context.surveys.survey(*element.space);
   if (survey.levels.size() < 2) require_no_farther_level(context, survey);
   probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
-  if (survey.levels.size() >= 2) question.translated_bytes = context.caches.translated_bytes();
+  if (survey.levels.size() >= 2) question.translated_bytes = context.surveys.translated_bytes();
   probe::Lab lab = context.lab();
   return probe::measure_device_latency(lab, survey, question);
 }
@@ -92,7 +93,7 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
   if (way.l2_cycles) from_l2.push_back({"l2_hit_tlb_hit", translated, way.l2_is_sum});
   for (const ElementInfo* level : elements_of(context.vendor())) {
     if (level->kind != ElementKind::kTlb || level->space) continue;  // no textures
-    const probe::TlbSurvey& tlbs = context.tlbs();
+    const probe::TlbSurvey& tlbs = context.surveys.tlbs();
     if (level->depth >= tlbs.levels.size()) break;
     const bool window = probe::is_window(tlbs, level->depth);
     const std::string name = window ? "page_window" : std::string(level->name);
@@ -104,7 +105,7 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
     }
     probe::Lab lab = context.lab();
     const auto cycles = probe::memory_cycles_after_tlb_misses(
-        lab, way.site, tlbs, level->depth, context.caches.survey(*memory.space).timer_cycles, way.to_memory);
+        lab, way.site, tlbs, level->depth, context.surveys.survey(*memory.space).timer_cycles, way.to_memory);
     if (cycles) from_memory.push_back({fmt::format("memory_{}_miss", name), *cycles});
   }
   from_l2.insert(from_l2.end(), from_memory.begin(), from_memory.end());
@@ -114,7 +115,7 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
 
 // Loads that L1 may answer, alone, so that what SMs share can be emptied.
 probe::Site site_through_l1(const Context& context) {
-  probe::Site site = context.caches.site(Space::kGlobal);
+  probe::Site site = context.surveys.site(Space::kGlobal);
   site.exclusive = true;
   return site;
 }
@@ -127,10 +128,10 @@ std::optional<Way> way_through_l1(Context& context) try {
   const Attribute& penalty = context.attribute(ElementId::kL1, AttributeId::kMissPenalty);
   if (!latency.available() || !penalty.available()) return std::nullopt;
   const probe::Site site = site_through_l1(context);
-  const probe::Survey& survey = context.caches.survey(site);
+  const probe::Survey& survey = context.surveys.survey(site);
   probe::Lab lab = context.lab();
   const Attribute memory = probe::measure_device_latency(lab, survey,
-                                                         {.translated_bytes = context.caches.translated_bytes(),
+                                                         {.translated_bytes = context.surveys.translated_bytes(),
                                                           .line_bytes = context.caches.shortest_shared_line_bytes()});
   return Way{.prefix = "through_l1_",
              .site = site,
@@ -156,7 +157,7 @@ const Attribute* l2_of_globals(Context& context) {
 SampleTable latency_surface(Context& context) {
   const probe::Site site = site_through_l1(context);
   probe::Lab lab = context.lab();
-  return probe::measure_latency_surface(lab, site, context.caches.begun_survey(site).timer_cycles);
+  return probe::measure_latency_surface(lab, site, context.surveys.begun_survey(site).timer_cycles);
 }
 
 // Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
@@ -170,7 +171,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   if ((l2 != nullptr && !l2->available()) || !memory.available()) {
     return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
   }
-  Way past_l1{.site = context.tlb_site(), .memory_cycles = *memory.number()};
+  Way past_l1{.site = context.surveys.tlb_site(), .memory_cycles = *memory.number()};
   if (l2 != nullptr) {
     past_l1.l2_cycles = l2->number();
   } else {
@@ -199,8 +200,8 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   std::erase_if(attribute.conditions, [](const auto& entry) { return entry.first == "tlb"; });  // each has its own
   for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].name, cycles[i]);
   if (!sums.empty()) attribute.add_detail("sums", sums);
-  if (context.tlbs().window) {
-    attribute.add_detail("page_window_bytes", static_cast<std::int64_t>(context.tlbs().window->bytes));
+  if (context.surveys.tlbs().window) {
+    attribute.add_detail("page_window_bytes", static_cast<std::int64_t>(context.surveys.tlbs().window->bytes));
   }
   if (context.keep_samples()) attribute.samples.push_back(latency_surface(context));
   return attribute;

@@ -43,7 +43,7 @@ Attribute slices(Context& context, const ElementInfo& element) {
 
 Attribute least_fetch(Context& context, const ElementInfo& element) {
   Lab lab = context.lab();
-  probe::require_fetch_limits(lab, context.caches.site(*element.space));
+  probe::require_fetch_limits(lab, context.surveys.site(*element.space));
   context.caches.require_l2_of_globals(element.id);
   return probe::measure_least_fetch(lab, context.caches.located(element.id));
 }

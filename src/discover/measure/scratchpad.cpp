@@ -16,7 +16,7 @@ Attribute shared_size(Context& context, const ElementInfo& element) { return tol
 
 Attribute shared_latency(Context& context, const ElementInfo& element) {
   probe::Lab lab = context.lab();
-  return probe::measure_shared_latency(lab, context.caches.site(*element.space));
+  return probe::measure_shared_latency(lab, context.surveys.site(*element.space));
 }
 
 template <StreamOp kOp>

@@ -8,8 +8,8 @@ const std::vector<Step>& measure_steps() {
   static const std::vector<Step> kSteps = [] {
     std::vector<Step> steps;
     for (const auto& of_kind :
-         {cache_steps(), change_point_steps(), partitioned_cache_steps(), scratchpad_steps(), memory_steps(),
-          tlb_steps(), code_steps(), operand_steps(), cluster_steps(), unit_steps()}) {
+         {cache_steps(), cache_traffic_steps(), change_point_steps(), partitioned_cache_steps(), scratchpad_steps(),
+          memory_steps(), tlb_steps(), code_steps(), operand_steps(), cluster_steps(), unit_steps()}) {
       steps.insert(steps.end(), of_kind.begin(), of_kind.end());
     }
     return steps;

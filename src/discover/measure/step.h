@@ -36,6 +36,7 @@ template <typename Kind>
 // The source of each kind of element defines its own. This is the order of the measurement; what needs another's result
 // asks for it.
 [[nodiscard]] std::span<const Step> cache_steps();
+[[nodiscard]] std::span<const Step> cache_traffic_steps();  // after cache_steps(), of the same caches
 [[nodiscard]] std::span<const Step> change_point_steps();
 [[nodiscard]] std::span<const Step> partitioned_cache_steps();
 [[nodiscard]] std::span<const Step> scratchpad_steps();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "discover/measure/step.h"
+#include "probe/tlb/level_values.h"
 #include "probe/tlb/scope.h"
 
 namespace gputopo {
@@ -9,8 +10,8 @@ namespace {
 
 // Of a level that is one.
 const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) {
-  if (element.space == Space::kTexture) return context.caches.texture_tlbs();
-  const probe::TlbSurvey& survey = context.tlbs();
+  if (element.space == Space::kTexture) return context.surveys.texture_tlbs();
+  const probe::TlbSurvey& survey = context.surveys.tlbs();
   if (!probe::is_window(survey, element.depth)) return survey;
   throw probe::NotPresent(
       fmt::format("two pages that are far apart always wait for each other: page tables of {} are active at a time, as "
@@ -29,7 +30,7 @@ Attribute reach(Context& context, const ElementInfo& element) {
 
 Attribute tlb_scope(Context& context, const ElementInfo& element) {
   probe::Lab lab = context.lab();
-  return probe::tlb_scope(lab, context.tlb_site(), tlbs_with(context, element), element.depth);
+  return probe::tlb_scope(lab, context.surveys.tlb_site(), tlbs_with(context, element), element.depth);
 }
 
 constexpr Step kTlbSteps[] = {

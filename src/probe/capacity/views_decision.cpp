@@ -15,6 +15,13 @@ bool misses_all(const CapacityEvidence& evidence, double bytes, const CapacityDe
   return beyond != evidence.sweep.end() && 1 - beyond->hits > (1 - parameters.still_hits) * evidence.misses_at_most;
 }
 
+// How large a footprint to sample of a cache that SMs share, in capacities.
+double capacities_of_shared(const SizeView& resident, const CapacityDecisionParameters& parameters) {
+  const bool is_unread = resident.bytes == 0;
+  if (is_unread && resident.by_chance) return parameters.chance_capacities;
+  return is_unread || resident.settled ? parameters.shared_capacities : parameters.unsettled_capacities;
+}
+
 // What the views but sampling tell.
 struct Standing {
   SizeView best;
@@ -43,11 +50,7 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
     }
   }
   standing.base_bytes = std::max(standing.best.bytes, evidence.guess_bytes);
-  const bool is_unread = resident.bytes == 0;
-  const double of_shared = is_unread && resident.by_chance ? parameters.chance_capacities
-                           : is_unread || resident.settled ? parameters.shared_capacities
-                                                           : parameters.unsettled_capacities;
-  const double wanted = evidence.is_shared ? of_shared : parameters.sampled_capacities;
+  const double wanted = evidence.is_shared ? capacities_of_shared(resident, parameters) : parameters.sampled_capacities;
   standing.capacities =
       evidence.limit_bytes == 0 ? wanted : std::min(wanted, evidence.limit_bytes / standing.base_bytes);
   standing.can_sample = standing.capacities >= parameters.min_capacities;

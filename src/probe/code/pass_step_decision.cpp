@@ -73,6 +73,24 @@ double mean_pass(const CodePasses& length, const PassStepParameters& parameters)
   return stats::trimmed_mean(length.cycles, parameters.trim);
 }
 
+// The step whose two lines are nearest to the points, with so many lengths on neither line.
+std::optional<PassStep> best_step(const std::vector<CodePasses>& lengths, std::span<const Point> points,
+                                  std::size_t between, const PassStepParameters& parameters) {
+  std::optional<PassStep> best;
+  double nearest = 0;
+  for (std::size_t behind = parameters.lengths_before + between; behind + parameters.lengths_behind <= points.size();
+       ++behind) {
+    const double times = points[behind].instructions / points[behind - between - 1].instructions;
+    if (between > 0 && times > parameters.most_times) continue;
+    const TwoLines lines = fit(points.first(behind - between), points.subspan(behind));
+    if (lines.farthest > allowed(lines.step, parameters) || (best && lines.farthest >= nearest)) continue;
+    best = PassStep{behind - between - 1, last_without_wait(lengths, behind - between, lines), behind, lines.step,
+                    lines.slope};
+    nearest = lines.farthest;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<double> longer_jumps(const JumpCurve& far, double next_bytes, const PassStepParameters& parameters) {
@@ -95,20 +113,8 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
   for (const CodePasses& length : lengths) {
     points.push_back({static_cast<double>(length.instructions), mean_pass(length, parameters)});
   }
-  const std::span<const Point> all = points;
   for (std::size_t between = 0; between <= parameters.lengths_between; ++between) {
-    std::optional<PassStep> best;
-    double nearest = 0;
-    for (std::size_t behind = parameters.lengths_before + between; behind + parameters.lengths_behind <= all.size();
-         ++behind) {
-      const double times = all[behind].instructions / all[behind - between - 1].instructions;
-      if (between > 0 && times > parameters.most_times) continue;
-      const TwoLines lines = fit(all.first(behind - between), all.subspan(behind));
-      if (lines.farthest > allowed(lines.step, parameters) || (best && lines.farthest >= nearest)) continue;
-      best = PassStep{behind - between - 1, last_without_wait(lengths, behind - between, lines), behind, lines.step,
-                      lines.slope};
-      nearest = lines.farthest;
-    }
+    const std::optional<PassStep> best = best_step(lengths, points, between, parameters);
     if (!best) continue;
     if (jump_cycles.empty()) return {{}, {}, "jumps over far code show no level to compare the step of passes with"};
     const bool is_jump = std::ranges::any_of(jump_cycles, [&](double longer) {

@@ -31,6 +31,23 @@ bool may_be_one(const std::vector<std::size_t>& one, const std::vector<std::size
   });
 }
 
+// Joins the groups of each pair in turn where none of their members are known to be apart; each operation begins as a
+// group of its own. `group_of` gets the index of each operation's group; groups that were joined to others are empty.
+std::vector<std::vector<std::size_t>> joined_groups(const std::vector<OperationPair>& sharing,
+                                                    const Relations& relations, std::vector<std::size_t>& group_of) {
+  std::vector<std::vector<std::size_t>> groups(group_of.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[group_of[i] = i] = {i};
+  for (const auto& [i, j] : sharing) {
+    const std::size_t one = std::min(group_of[i], group_of[j]);
+    const std::size_t other = std::max(group_of[i], group_of[j]);
+    if (one == other || !may_be_one(groups[one], groups[other], relations)) continue;
+    for (const std::size_t member : groups[other]) group_of[member] = one;
+    groups[one].insert(groups[one].end(), groups[other].begin(), groups[other].end());
+    groups[other].clear();
+  }
+  return groups;
+}
+
 }  // namespace
 
 Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters) {
@@ -53,20 +70,11 @@ Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters) {
       if (relations[i][j] == Relation::kUndecided) pipes.undecided.emplace_back(i, j);
     }
   }
-  // Those first that share the most.
+  // The pairs that share the most come first.
   std::ranges::stable_sort(sharing, std::ranges::greater{},
                            [&](const OperationPair& pair) { return pipes.shared[pair.first][pair.second]; });
-  std::vector<std::vector<std::size_t>> groups(count);
   std::vector<std::size_t> group_of(count);
-  for (std::size_t i = 0; i < count; ++i) groups[group_of[i] = i] = {i};
-  for (const auto& [i, j] : sharing) {
-    const std::size_t one = std::min(group_of[i], group_of[j]);
-    const std::size_t other = std::max(group_of[i], group_of[j]);
-    if (one == other || !may_be_one(groups[one], groups[other], relations)) continue;
-    for (const std::size_t member : groups[other]) group_of[member] = one;
-    groups[one].insert(groups[one].end(), groups[other].begin(), groups[other].end());
-    groups[other].clear();
-  }
+  std::vector<std::vector<std::size_t>> groups = joined_groups(sharing, relations, group_of);
   std::ranges::copy_if(sharing, std::back_inserter(pipes.across),
                        [&](const OperationPair& pair) { return group_of[pair.first] != group_of[pair.second]; });
   std::ranges::sort(pipes.across);

@@ -54,6 +54,24 @@ double chance_of_alike(const ConflictSets& sets, int first_bit, int last_bit) {
   return probability;
 }
 
+// A field of bits in which no two lines of a set differ, wide enough to name `count` sets; hashed where there is none.
+SetIndex index_field(const ConflictSets& sets, double count, const StructureDecisionParameters& parameters) {
+  const std::uint64_t differing = differing_bits(sets);
+  const auto width = static_cast<int>(std::lround(std::log2(count)));
+  const auto bits = static_cast<int>(std::bit_width(sets.array_bytes - 1));
+  int run = 0;
+  for (int bit = 0; bit < bits && !sets.is_hashed; ++bit) {
+    run = (differing >> bit & 1) != 0 ? 0 : run + 1;
+    const int first = bit - width + 1;
+    const bool whole_field = run >= width && first >= 1;
+    if (!whole_field || std::uint64_t{1} << first < sets.line_bytes) continue;
+    if (chance_of_alike(sets, first, bit) < parameters.chance_limit) {
+      return {.kind = SetIndex::Kind::kBits, .first_bit = first, .last_bit = bit};
+    }
+  }
+  return {.kind = SetIndex::Kind::kHashed};
+}
+
 }  // namespace
 
 std::size_t ConflictSets::fewest_ways() const {
@@ -151,27 +169,15 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
   if (counted_sets(sets, parameters)) {
     return {SetIndex{.kind = SetIndex::Kind::kModulo, .set_stride_bytes = common_distance(sets)}};
   }
-  // A field of bits in which no two lines of a set differ, wide enough to name all sets.
-  const std::uint64_t differing = differing_bits(sets);
-  const auto width = static_cast<int>(std::lround(std::log2(count)));
-  const auto bits = static_cast<int>(std::bit_width(sets.array_bytes - 1));
-  int run = 0;
-  for (int bit = 0; bit < bits && !sets.is_hashed; ++bit) {
-    run = (differing >> bit & 1) != 0 ? 0 : run + 1;
-    const int first = bit - width + 1;
-    const bool whole_field = run >= width && first >= 1;
-    if (!whole_field || std::uint64_t{1} << first < sets.line_bytes) continue;
-    if (chance_of_alike(sets, first, bit) < parameters.chance_limit) {
-      // Right above the line they are consecutive sets, of which these conflicts do not make up the cache.
-      if (std::uint64_t{1} << first == sets.line_bytes) {
-        if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
-      }
-      return {SetIndex{.kind = SetIndex::Kind::kBits, .first_bit = first, .last_bit = bit}};
-    }
+  const SetIndex index = index_field(sets, count, parameters);
+  // Consecutive sets right above the line must make up the cache. Where there is no field, sets that do not make it up
+  // have a line too many or too few, and its address says nothing.
+  const bool is_above_line =
+      index.kind == SetIndex::Kind::kBits && std::uint64_t{1} << index.first_bit == sets.line_bytes;
+  if (is_above_line || index.kind == SetIndex::Kind::kHashed) {
+    if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
   }
-  // Sets that do not make up the cache have a line too many or too few, and its address says nothing.
-  if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
-  return {SetIndex{.kind = SetIndex::Kind::kHashed}};
+  return {index};
 }
 
 std::vector<std::vector<std::uint32_t>> foretold_pairs(const ConflictSets& sets, std::size_t most) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "probe/tlb/level_values.h"
 #include "probe/tlb/memory_decision.h"
 #include "probe/tlb/walk.h"
 

@@ -10,6 +10,7 @@
 #include "probe/bench/paired_histogram.h"
 #include "probe/bench/settle.h"
 #include "probe/bench/sm_scope.h"
+#include "probe/tlb/level_values.h"
 #include "probe/tlb/scope_decision.h"
 #include "probe/tlb/walk.h"
 

@@ -47,16 +47,7 @@ struct TlbSurvey {
 // or textures, of which so many lines are loaded that the SM's own cache holds none of them (rounds.h).
 [[nodiscard]] TlbSurvey survey_tlbs(Lab& lab, const Site& site);
 
-// The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
-[[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
-// Whether it is a window of page tables rather than a TLB.
-[[nodiscard]] bool is_window(const TlbSurvey& survey, std::size_t depth);
-// The level before it.
+// The level before the one at `depth` (0: nearest).
 [[nodiscard]] NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth);
 
 }  // namespace gputopo::probe

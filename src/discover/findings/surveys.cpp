@@ -1,0 +1,106 @@
+#include "discover/findings/surveys.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "probe/survey/survey.h"
+#include "probe/tlb/translated_span.h"
+
+namespace gputopo {
+
+using probe::Lab;
+using probe::Site;
+using probe::Survey;
+
+SurveyFindings::SurveyFindings(probe::Bench& bench) : bench_(bench) {}
+
+SurveyFindings::~SurveyFindings() = default;
+
+Site SurveyFindings::tlb_site() const {
+  const bool bypass = bench_.has_space(Space::kGlobalBypassL1);
+  Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
+  pages.exclusive = true;  // the last level may be shared by SMs
+  return pages;
+}
+
+const probe::TlbSurvey& SurveyFindings::tlbs() {
+  return tlbs_.get([&] {
+    Lab own = lab();
+    return probe::survey_tlbs(own, tlb_site());
+  });
+}
+
+const probe::TlbSurvey& SurveyFindings::texture_tlbs() {
+  return texture_tlbs_.get([&] {
+    bench_.require_space(Space::kTexture);
+    Site pages = site(Space::kTexture);
+    pages.exclusive = true;
+    // The less is left for the SM's own cache, the fewer lines exceed it.
+    const std::vector<std::uint64_t>& carve_outs = bench_.info().carve_outs_bytes;
+    if (!carve_outs.empty()) pages.carve_out_bytes = carve_outs.back();
+    Lab own = lab();
+    return probe::survey_tlbs(own, pages);
+  });
+}
+
+Site SurveyFindings::site(Space space) const {
+  Site result;
+  result.space = space;
+  result.exclusive = space == Space::kGlobalBypassL1;
+  constexpr std::uint64_t kConstantBytes = 64 * 1024;  // on every NVIDIA GPU so far
+  if (space == Space::kConstant) result.limit_bytes = bench_.info().constant_bytes.value_or(kConstantBytes);
+  if (space == Space::kLocal) result.limit_bytes = kMaxLocalBytes;
+  return result;
+}
+
+const Survey& SurveyFindings::begun_survey(const Site& site) {
+  return begun_surveys_.get({site.space, site.exclusive}, [&] {
+    bench_.require_space(site.space);
+    Lab own = lab();
+    return probe::begin_survey(own, site);
+  });
+}
+
+// The time of translations is left out where it cannot be found. Surveying the TLBs takes longer than seeing that a
+// footprint is within the reach of the first.
+probe::Translation SurveyFindings::translation_of(const Site& site, std::uint64_t footprint_bytes) {
+  probe::Translation translation;
+  if (site.space != Space::kGlobalBypassL1) return translation;
+  try {
+    Lab own = lab();
+    if (probe::is_translated(own, tlb_site(), footprint_bytes)) return translation;
+    const probe::TlbSurvey& found = tlbs();
+    double cycles = 0;
+    for (const probe::TlbLevel& level : found.levels) {
+      if (translation.added_cycles.empty()) translation.free_bytes = static_cast<std::uint64_t>(level.reach_bytes.low);
+      translation.added_cycles.push_back(cycles += level.miss_cycles);
+    }
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+  } catch (const probe::Inconclusive& error) {
+    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+  }
+  // A TLB whose misses the search cannot reach may still be beyond some footprint.
+  if (translation.added_cycles.empty()) translation.free_bytes = translated_bytes();
+  return translation;
+}
+
+const Survey& SurveyFindings::survey(const Site& site) {
+  return surveys_.get({site.space, site.exclusive}, [&] {
+    const Survey& begun = begun_survey(site);
+    Lab own = lab();
+    return probe::complete_survey(own, begun, [&](std::uint64_t bytes) { return translation_of(site, bytes); });
+  });
+}
+
+std::uint64_t SurveyFindings::translated_bytes() {
+  return translated_bytes_.get([&] {
+    Lab own = lab();
+    return probe::find_translated_span(own, tlb_site());
+  });
+}
+
+}  // namespace gputopo

@@ -1,0 +1,143 @@
+// Data caches under load: their bandwidths, their stores, their atomics and their loaded latency.
+#include <algorithm>
+
+#include "discover/measure/cache.h"
+#include "discover/measure/general.h"
+#include "discover/measure/step.h"
+#include "probe/bandwidth/bandwidth.h"
+#include "probe/bandwidth/streams.h"
+#include "probe/bandwidth/write_policy.h"
+
+namespace gputopo {
+namespace {
+
+using probe::Cache;
+using probe::Lab;
+
+// A cache that SMs share, or that is nearest, is streamed over by the footprint that the survey saw fit. A cache behind
+// another one of an SM is streamed over by its first miss, because its footprint must be clear of that one.
+const Cache& streamed_cache(Context& context, const ElementInfo& element) {
+  const Cache& located = context.caches.located(element.id);
+  const bool is_seen = located.site().exclusive || located.nearer_bytes == 0;
+  return is_seen ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+}
+
+template <StreamOp kOp>
+Attribute bandwidth(Context& context, const ElementInfo& element) {
+  // Stores do not pass an L2 of textures.
+  if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
+  const Cache& cache = streamed_cache(context, element);
+  Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
+}
+
+Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
+  const Cache& cache = streamed_cache(context, element);
+  Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
+}
+
+bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
+  if (!context.caches.may_have_partitions(element.id)) return false;
+  try {
+    return context.caches.partitions(element.id).far_is_beyond;
+  } catch (const NotSupportedError&) {
+    return false;
+  } catch (const probe::Inconclusive&) {
+    return false;
+  }
+}
+
+Attribute write_allocate(Context& context, const ElementInfo& element) {
+  // A cache that SMs share is evicted first, and so its size must be known.
+  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
+  const Cache& cache = context.caches.sized(element.id);
+  if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
+    throw probe::Inconclusive("hits in the far part of L2 look like loads from memory");
+  }
+  Lab lab = context.lab();
+  Attribute allocates = probe::measure_write_allocate(lab, cache);
+  flag_hidden_memory(context, element, allocates);
+  return allocates;
+}
+
+// The policy of a cache that SMs share. In front of an L3, stores that are faster than the L3 can take them, measured
+// or in theory, stay in L2.
+Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  const double theoretical = theoretical_memory_bytes_per_second(context.info()).value_or(0);
+  const ElementId next = next_of(context.vendor(), element.id).value_or(ElementId::kDevice);
+  if (next == ElementId::kDevice) {
+    const Attribute& size = context.attribute(element.id, AttributeId::kSize);
+    if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
+    Lab lab = context.lab();
+    return probe::measure_write_policy_beside_reads(lab, context.caches.located(element.id).site().space,
+                                                    static_cast<std::uint64_t>(*size.number()),
+                                                    probe::memory_stream_bytes(lab), theoretical);
+  }
+  const Attribute& own = context.attribute(element.id, AttributeId::kWriteBandwidth);
+  const Attribute& memory = context.attribute(ElementId::kDevice, AttributeId::kWriteBandwidth);
+  if (!own.available() || !memory.available()) {
+    return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
+  }
+  const Attribute& behind = context.attribute(next, AttributeId::kWriteBandwidth);
+  const double most = std::max({*memory.number(), theoretical, behind.number().value_or(0)});
+  Attribute policy = probe::write_policy_by_bandwidth(*own.number(), most);
+  policy.conditions = conditions_of({&own, &memory, &behind});
+  return policy;
+}
+
+Attribute write_policy(Context& context, const ElementInfo& element) {
+  if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
+  const Cache& l1 = context.caches.sized(element.id);  // throws where there is none
+  const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
+  if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
+  if (allocates.value != Value(true)) {
+    throw probe::Inconclusive("L2 does not allocate what is stored, so loads do not tell whether stores reach it");
+  }
+  Lab lab = context.lab();
+  return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));
+}
+
+// The cache is there, and programs can use it.
+void require_accessible(Context& context, const ElementInfo& element) {
+  if (element.id == ElementId::kL1) context.caches.require_l1_caching();
+  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
+  context.require_space(*element.space);
+}
+
+Attribute atomic_latency(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_atomic_latency(lab, *element.space);
+}
+
+Attribute atomic_throughput(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_atomic_throughput(lab, *element.space);
+}
+
+Attribute loaded_latency(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_loaded_latency(
+      lab, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
+}
+
+constexpr Step kCacheTrafficSteps[] = {
+    {ElementKind::kDataCache, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
+    {ElementKind::kDataCache, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kDataCache, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
+    {ElementKind::kDataCache, AttributeId::kWriteAllocate, write_allocate},
+    {ElementKind::kDataCache, AttributeId::kWritePolicy, write_policy},
+    {ElementKind::kDataCache, AttributeId::kAtomicLatency, atomic_latency},
+    {ElementKind::kDataCache, AttributeId::kAtomicThroughput, atomic_throughput},
+    {ElementKind::kDataCache, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
+};
+
+}  // namespace
+
+std::span<const Step> cache_traffic_steps() { return kCacheTrafficSteps; }
+
+}  // namespace gputopo

@@ -1,0 +1,167 @@
+#include "probe/tlb/level_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/tlb/sets_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct TlbLevelMissParameters {
+  // Half of the interval, as a part of the penalty: misses differ by where the next level's entry or the page table
+  // lies. Larger: wider intervals.
+  double least_error = 0.05;
+  // And in cycles: what the bins of histograms and the clock's steps make of it.
+  double least_error_cycles = 1.5;
+  // The same where it is not known what an entry covers.
+  double least_error_of_unknown = 0.15;
+  double least_error_cycles_of_unknown = 3;
+};
+
+struct AbsenceParameters {
+  // A level that the sweep did not show is none only if this part of the memory was swept: else its reach may be
+  // larger. The sweep of an idle GPU takes two thirds and more.
+  double least_of_memory = 0.5;
+  // And so many pages at once: else it may have more entries. More than any TLB that was ever described has.
+  std::uint64_t least_pages = 16384;
+  // And so far that a level would show: the first of no GPU known reaches farther than this, nor the second so many
+  // times as far as the first (an H200's: 256 times). Larger: less is said of GPUs of little memory. No GPU known has a
+  // third.
+  double first_reaches_at_most = 16.0 * (1ull << 30);
+  double second_times_first = 512;
+  // Its entries may cover less than those of the first. The least page that memory of a GPU is mapped in.
+  std::uint64_t least_entry_bytes = 64 << 10;
+};
+constexpr AbsenceParameters kAbsence;
+
+std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+
+// Whether a level that the sweep did not show may reach farther than all that was swept, or may have more entries than
+// there were pages if they cover as little as any do.
+bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
+  const auto finest = static_cast<double>(survey.most_pages * kAbsence.least_entry_bytes);
+  const auto swept = static_cast<double>(survey.largest_bytes);
+  if (survey.levels.empty()) return swept < kAbsence.first_reaches_at_most;
+  const double reach = kAbsence.second_times_first * survey.levels.front().last_fit_bytes;
+  return depth == 1 && std::min(swept, finest) < reach;
+}
+
+}  // namespace
+
+const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
+  if (depth < survey.levels.size()) return survey.levels[depth];
+  if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
+  if (survey.is_limited) {
+    throw NotSupportedError(
+        fmt::format("arrays of this space hold {} B at most, and loads over all of one miss no further level: if it is "
+                    "there, it reaches at least that far",
+                    survey.largest_bytes));
+  }
+  if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
+    throw Inconclusive(
+        fmt::format("loads over {} B miss no further level: its reach is at least that large, with the "
+                    "memory that is free",
+                    survey.largest_bytes));
+  }
+  if (survey.most_pages < kAbsence.least_pages) {
+    throw NotSupportedError(
+        fmt::format("loads of lines on {} pages, as many as stay in L2, miss no further level: it has at least as many "
+                    "entries, if it is there",
+                    survey.most_pages));
+  }
+  if (may_reach_farther(survey, depth)) {
+    throw NotSupportedError(
+        fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further level: if it is there, it "
+                    "reaches farther or has more entries",
+                    survey.largest_bytes, survey.most_pages));
+  }
+  throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level{} of TLB",
+                               survey.largest_bytes, survey.most_pages, survey.levels.size(),
+                               survey.levels.size() == 1 ? "" : "s"));
+}
+
+bool is_window(const TlbSurvey& survey, std::size_t depth) {
+  return survey.window.has_value() && depth + 1 == survey.levels.size();
+}
+
+Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  Attribute attribute = measured(survey.conditions, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
+  if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
+  return attribute;
+}
+
+Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = tlb_level(survey, depth);
+  if (level.entry_bytes == 0) {
+    throw Inconclusive(
+        "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
+  }
+  return measured_exactly(survey.conditions, static_cast<std::int64_t>(level.entry_bytes), "B",
+                          "random_places_of_blocks");
+}
+
+Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
+  const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(survey, depth).value));
+  const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  return measured(survey.conditions, whole(level.last_fit_bytes / bytes), "",
+                  stats::Interval{level.reach_bytes.low / bytes, level.reach_bytes.high / bytes}, "reach_over_entry");
+}
+
+Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  const std::uint64_t max_entries = TlbSetsParameters{}.max_entries;
+  if (level.sets.empty()) {
+    if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {
+      throw NotSupportedError(
+          fmt::format("of TLBs of more than {} entries ways are told where misses grow evenly, by whole sets: {}",
+                      max_entries, level.no_sets.empty() ? "noise hides them" : level.no_sets));
+    }
+    throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
+  }
+  const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
+  Attribute attribute =
+      measured(survey.conditions, static_cast<std::int64_t>(*most), "",
+               stats::Interval{static_cast<double>(*least), static_cast<double>(*most)}, "misses_per_page_beyond");
+  attribute.add_detail("sets", static_cast<std::int64_t>(level.sets.size()));
+  constexpr std::size_t kMostListed = 64;
+  if (level.sets.size() <= kMostListed) {
+    attribute.add_detail("ways_of_each_set", std::vector<double>(level.sets.begin(), level.sets.end()));
+  }
+  return attribute;
+}
+
+Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = tlb_level(survey, depth);
+  const auto rounded = [](double cycles) { return std::round(cycles * 10) / 10; };
+  if (level.penalty) {
+    Attribute attribute = measured(survey.conditions, rounded(level.penalty->cycles), "cycles", level.penalty->interval,
+                                   "same_lines_apart_and_together");
+    std::vector<double> by_sm;
+    for (const double cycles : level.penalty->cycles_by_sm) by_sm.push_back(rounded(cycles));
+    attribute.add_detail("cycles_of_some_sms", by_sm);
+    attribute.add_detail("some_sms", std::vector<double>(level.penalty->sms.begin(), level.penalty->sms.end()));
+    return attribute;
+  }
+  const TlbLevelMissParameters parameters;
+  // Some pages that are not known to be whole entries may not miss.
+  const bool knows_entry = level.entry_bytes > 0;
+  if (!knows_entry && !level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  if (!level.unsure_penalty.empty()) throw Inconclusive(level.unsure_penalty);
+  const double part =
+      std::max(knows_entry ? parameters.least_error : parameters.least_error_of_unknown, level.miss_error);
+  const double slack = std::max(knows_entry ? parameters.least_error_cycles : parameters.least_error_cycles_of_unknown,
+                                part * level.miss_cycles);
+  // The sweep's step and pages of whole entries are two experiments: where they differ, it is one or the other.
+  const auto [least, most] = std::minmax(level.miss_cycles, level.swept_miss_cycles);
+  return measured(survey.conditions, rounded(level.miss_cycles), "cycles", stats::Interval{least - slack, most + slack},
+                  "step_of_page_sweep");
+}
+
+}  // namespace gputopo::probe

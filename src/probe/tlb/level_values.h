@@ -1,0 +1,20 @@
+// The attributes of one level of TLB, out of a survey.
+#pragma once
+
+#include <cstddef>
+
+#include "probe/tlb/tlb.h"
+
+namespace gputopo::probe {
+
+// The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
+[[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
+// Whether it is a window of page tables rather than a TLB.
+[[nodiscard]] bool is_window(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth);
+
+}  // namespace gputopo::probe
