@@ -8,7 +8,7 @@
 #include "gputopo/error.h"
 #include "kernel_model/demand.h"
 #include "kernel_model/figures.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/values.h"
 
 namespace gputopo::kernel_model {

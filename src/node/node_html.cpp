@@ -29,6 +29,15 @@ svg{max-width:100%;height:auto}
 .faint{color:#a3adba}.alert{color:#ff8a80}}
 )";
 
+// `text`: the value as a matrix has it. Its interval stands below it, or the reason why there is no value is its hint.
+Markup cell_html(const Attribute* attribute, const std::string& text) {
+  const std::string shown = text.empty() ? "–" : text;
+  if (attribute == nullptr) return markup("<td title=\"\">{}</td>", shown);
+  if (!attribute->available()) return markup("<td title=\"{}\">{}</td>", report::why_absent(*attribute), shown);
+  return markup("<td title=\"\">{}<br><small class=\"faint\">{}</small></td>", shown,
+                report::interval_text(*attribute));
+}
+
 Markup matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
   Markup html = markup("<h2 id=\"{}\">{}</h2>\n<div class=\"scroll\"><table>\n<tr><th>from \\ to</th>",
                        matrix.attribute, matrix.title);
@@ -37,13 +46,7 @@ Markup matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
   for (const node::Matrix::Row& row : matrix.rows) {
     html += markup("<tr><th scope=\"row\">{}</th>", to_text(row.from));
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const Attribute* attribute = links.find(row.from, matrix.columns[i], matrix.attribute);
-      const std::string hint = attribute == nullptr     ? ""
-                               : attribute->available() ? report::interval_text(*attribute)
-                                                        : report::why_absent(*attribute);
-      const bool shown = attribute != nullptr && attribute->available();
-      html += markup("<td title=\"{}\">{}{}</td>", shown ? "" : hint, row.cells[i].empty() ? "–" : row.cells[i],
-                     shown ? markup("<br><small class=\"faint\">{}</small>", hint) : Markup());
+      html += cell_html(links.find(row.from, matrix.columns[i], matrix.attribute), row.cells[i]);
     }
     html += "</tr>\n";
   }

@@ -93,14 +93,22 @@ std::vector<Place> places_of(const NodeReport& report) {
   return places;
 }
 
+namespace {
+
+std::string title_of(const LinkAttributeInfo& info) {
+  if (info.unit == "B/s") return fmt::format("{}, GB/s", info.title);
+  if (info.unit == "ns") return fmt::format("{}, ns", info.title);
+  return std::string(info.title);  // sizes are written with their unit
+}
+
+}  // namespace
+
 std::vector<Matrix> matrices_of(const NodeReport& report) {
   std::vector<Matrix> matrices;
   const std::vector<Place> places = places_of(report);
   const LinkIndex links(report);
   for (const LinkAttributeInfo& info : link_attributes()) {
-    // Sizes are written with their unit.
-    const std::string unit = info.unit == "B/s" ? ", GB/s" : info.unit == "ns" ? ", ns" : "";
-    Matrix matrix{.attribute = info.name, .title = fmt::format("{}{}", info.title, unit)};
+    Matrix matrix{.attribute = info.name, .title = title_of(info)};
     const auto cell = [&](const Place& from, const Place& to) {
       return cell_text(links.find(from, to, info.name), info.unit);
     };

@@ -4,19 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare/compare.h"
-#include "report/compare/compared_curves.h"
 #include "report/compare/spread.h"
+#include "report/diff_plots.h"
 #include "report/html/page.h"
 #include "report/json/value.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/text_table.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo {
 namespace {
@@ -26,7 +27,6 @@ using report::Comparison;
 using report::Difference;
 using report::Markup;
 using report::markup;
-using report::ProgramText;
 using report::readable;
 using Json = nlohmann::ordered_json;
 
@@ -89,118 +89,6 @@ Json report_json(const NamedReport& report) {
           {"timestamp", report.topology.timestamp}};
 }
 
-// An attribute by its group ("gpu", "compute" or the id of an element) and its id.
-using AttributeName = std::pair<std::string, std::string>;
-
-// The plots of attributes that more than one report has samples of, side by side.
-struct PlotPairs {
-  Markup text;
-  std::map<AttributeName, std::string> anchors;  // of the first pair of an attribute
-};
-
-std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
-  std::vector<AttributeName> names;
-  const auto add = [&](const std::string& group, const AttributeMap& attributes) {
-    for (const auto& [id, attribute] : attributes) {
-      if (!attribute.samples.empty()) names.emplace_back(group, id);
-    }
-  };
-  for (const MemoryElement& element : topology.memory) add(element.id, element.attributes);
-  add("gpu", topology.device);
-  add("compute", topology.compute);
-  for (const Instruction& instruction : topology.instructions) {
-    add(report::instruction_group(instruction), instruction.attributes);
-  }
-  return names;
-}
-
-std::string title_of(const Topology& topology, const std::string& group) {
-  if (group == "gpu") return "Device";
-  if (group == "compute") return "Compute";
-  if (const Instruction* instruction = report::instruction_of(topology, group)) return instruction->title;
-  return topology.find_memory(group)->title;
-}
-
-// Above one of several plots: of which report it is.
-std::string side_heading(const NamedReport& report, const std::string& name) {
-  return report.topology.simulated ? "SIMULATED " + name : name;
-}
-
-// What differs stands before what does not.
-PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
-                     std::vector<report::PlacedChart>& charts) {
-  const Topology& first = reports.front().topology;
-  std::vector<AttributeName> names = attributes_with_samples(first);
-  std::map<AttributeName, std::size_t> rank;
-  for (const Comparison& comparison : comparisons) {
-    for (const Difference& difference : comparison.differences) {
-      rank.try_emplace({difference.group, difference.attribute}, rank.size());
-    }
-  }
-  const auto rank_of = [&](const AttributeName& name) {
-    const auto found = rank.find(name);
-    return found == rank.end() ? rank.size() : found->second;
-  };
-  std::stable_sort(names.begin(), names.end(),
-                   [&](const AttributeName& a, const AttributeName& b) { return rank_of(a) < rank_of(b); });
-
-  PlotPairs pairs;
-  const std::vector<std::string> short_names = report::short_names(reports);
-  std::size_t number = 0;
-  for (const AttributeName& attribute_name : names) {
-    const auto& [group, id] = attribute_name;
-    const std::string title = title_of(first, group) + ": " + readable(id);
-    const std::size_t count = report::charts_of(title, readable(id), *report::find_value(first, group, id)).size();
-    for (std::size_t c = 0; c < count; ++c) {
-      Markup figures;
-      std::size_t drawn = 0;
-      for (std::size_t r = 0; r < reports.size(); ++r) {
-        const Attribute* attribute = report::find_value(reports[r].topology, group, id);
-        if (attribute == nullptr) continue;
-        std::vector<report::Chart> own = report::charts_of(title, readable(id), *attribute);
-        if (c >= own.size()) continue;
-        own[c].title += fmt::format(" ({})", short_names[r]);
-        figures += markup("<div><h4>{}</h4>{}</div>", side_heading(reports[r], short_names[r]),
-                          report::figure(charts.size(), own[c], *attribute));
-        charts.push_back({r, group, id, std::move(own[c])});
-        ++drawn;
-      }
-      if (drawn < 2) {
-        charts.resize(charts.size() - drawn);
-        continue;
-      }
-      const std::string anchor = fmt::format("pair-{}", number++);
-      pairs.anchors.try_emplace(attribute_name, anchor);
-      pairs.text += markup(
-          "<h3>{}{}</h3><div class=\"pair\" id=\"{}\">{}</div>\n", title,
-          rank_of(attribute_name) < rank.size() ? ProgramText(" <span class=\"flag\">differs</span>") : ProgramText(""),
-          anchor, figures);
-    }
-  }
-  return pairs;
-}
-
-// Latency and bandwidth over footprint, the reports in one plot.
-Markup curves_section(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
-  std::vector<const Topology*> topologies;
-  std::vector<std::string> names = report::short_names(reports);
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    topologies.push_back(&reports[i].topology);
-    names[i] = side_heading(reports[i], names[i]);
-  }
-  Markup figures;
-  for (report::Curve& curve : report::compared_curves(topologies, names)) {
-    figures += report::figure(charts.size(), curve.chart, curve.holder);
-    charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front()),
-                      fmt::format("{}", fmt::join(names, ", "))});
-  }
-  if (figures.empty()) return {};
-  return markup(
-      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each report "
-      "without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
-      figures);
-}
-
 std::string spread_cell(const Attribute* attribute) {
   return attribute == nullptr || !attribute->available() ? "-" : report::value_text(*attribute);
 }
@@ -231,7 +119,7 @@ Markup spread_section(const std::vector<NamedReport>& reports, const std::vector
       reports.size(), head, body);
 }
 
-Markup differences_table(const Comparison& comparison, const PlotPairs& pairs) {
+Markup differences_table(const Comparison& comparison, const report::PlotPairs& pairs) {
   Markup rows;
   for (const Difference& difference : comparison.differences) {
     const char* direction = change_name(report::change_of(difference));
@@ -275,6 +163,28 @@ bool are_alike(const std::vector<NamedReport>& reports) {
   return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.differences.empty(); });
 }
 
+namespace {
+
+std::string differences_text(const Comparison& comparison, const TerminalStyle& style) {
+  std::string text;
+  std::string group;
+  for (const Difference& difference : comparison.differences) {
+    if (difference.group != group) {
+      text += fmt::format("\n{}\n", report::paint(visible_line(difference.title), report::Tone::kStrong, style.colour));
+      group = difference.group;
+    }
+    const std::string relative = report::change_text(difference);
+    const std::string heading =
+        visible_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
+    text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
+    text += report::wrap("    - ", visible_line(report::side_text(difference.first)), style.width);
+    text += report::wrap("    + ", visible_line(report::side_text(difference.second)), style.width);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string diff_to_terminal(const std::vector<NamedReport>& reports, const TerminalStyle& style) {
   std::string text;
   const std::vector<Comparison> comparisons = compare_all(reports);
@@ -292,20 +202,7 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
       text +=
           report::paint(report::wrap("Note: ", visible_line(note), style.width), report::Tone::kAlert, style.colour);
     }
-    std::string group;
-    for (const Difference& difference : comparison.differences) {
-      if (difference.group != group) {
-        text +=
-            fmt::format("\n{}\n", report::paint(visible_line(difference.title), report::Tone::kStrong, style.colour));
-        group = difference.group;
-      }
-      const std::string relative = report::change_text(difference);
-      const std::string heading =
-          visible_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
-      text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
-      text += report::wrap("    - ", visible_line(report::side_text(difference.first)), style.width);
-      text += report::wrap("    + ", visible_line(report::side_text(difference.second)), style.width);
-    }
+    text += differences_text(comparison, style);
     text +=
         (comparison.differences.empty() ? "" : "\n") + report::wrap("", visible_line(verdict(comparison)), style.width);
   }
@@ -353,8 +250,8 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
   report::Page page;
   page.title = "Differences - gputopo";
   for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
-  Markup body = spread_section(thinned, comparisons) + curves_section(reports, page.charts);
-  const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
+  Markup body = spread_section(thinned, comparisons) + report::curves_section(reports, page.charts);
+  const report::PlotPairs pairs = report::plot_pairs(thinned, comparisons, page.charts);
   const std::vector<std::string> names = report::short_names(thinned);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;

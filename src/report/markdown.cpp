@@ -12,6 +12,7 @@
 #include "report/drawing/svg.h"
 #include "report/json/thin.h"
 #include "report/words/advice.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 
 namespace gputopo {

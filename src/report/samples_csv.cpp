@@ -6,7 +6,7 @@
 #include "file/folder_output.h"
 #include "gputopo/report.h"
 #include "report/words/csv_text.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 
 namespace gputopo {
 namespace {

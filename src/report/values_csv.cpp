@@ -3,8 +3,9 @@
 
 #include "gputopo/report.h"
 #include "report/words/csv_text.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo {
 namespace {

@@ -12,8 +12,9 @@
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare/compare.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo {
 namespace {

@@ -45,6 +45,18 @@ std::string counted_name(const std::string& id) {
   return id.ends_with(kCount) ? id.substr(0, id.size() - kCount.size()) + "s" : id;
 }
 
+// Collectors pass over comments; a person who reads the file does not.
+std::string comments_of(const CheckResult& result) {
+  std::string text;
+  for (const auto* notes : {&result.notes, &result.environment}) {
+    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", visible_line(note));
+  }
+  for (const CheckResult::Violation& violation : result.violations) {
+    text += fmt::format("# violation: {}\n", visible_line(violation.text));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string check_to_prometheus(const CheckResult& result, const Topology& topology) {
@@ -93,14 +105,7 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     add_numbers(instruction.attributes, "instruction_", "an operation",
                 fmt::format("operation=\"{}\"", prometheus_label(instruction.id)));
   }
-  std::string text;
-  // A comment: collectors pass over it, a person who reads the file does not.
-  for (const auto* notes : {&result.notes, &result.environment}) {
-    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", visible_line(note));
-  }
-  for (const CheckResult::Violation& violation : result.violations) {
-    text += fmt::format("# violation: {}\n", visible_line(violation.text));
-  }
+  std::string text = comments_of(result);
   for (const auto& [name, metric] : metrics) {
     text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, metric.help, name);
     for (const std::string& sample : metric.samples) text += name + sample + "\n";

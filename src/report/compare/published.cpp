@@ -11,7 +11,7 @@
 
 #include "file/visible.h"
 #include "report/compare/compare.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
 #include "report/words/value_text.h"

@@ -12,6 +12,7 @@
 #include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/plot.h"
 #include "report/words/columns.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 #include "report/words/one_cache.h"
 #include "report/words/text_table.h"

@@ -13,7 +13,7 @@
 #include "report/drawing/memory_box.h"
 #include "report/drawing/sm_map.h"
 #include "report/drawing/svg_style.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
 

@@ -7,6 +7,7 @@
 
 #include "file/visible.h"
 #include "gputopo/export.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 #include "report/words/units.h"
 #include "report/words/values.h"

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "gputopo/error.h"
 #include "gputopo/export.h"
@@ -27,8 +29,10 @@ constexpr int kSpacesPerLevel = 4;
 
 // ---- The three forms of a value ----
 
-SortedJson told(std::int64_t value, const char* unit) { return {{"value", value}, {"unit", unit}}; }
-SortedJson told(double value, const char* unit) { return {{"value", value}, {"unit", unit}}; }
+template <typename Number>
+SortedJson told(Number value, const char* unit) {
+  return {{"value", value}, {"unit", unit}};
+}
 
 // How sure MT4G is of a size: above a half is valid. Nobody counts on more digits.
 double confidence_of(const Attribute& attribute) {
@@ -44,12 +48,11 @@ SortedJson size_json(std::int64_t bytes, double confidence) {
 std::optional<std::int64_t> loads_behind(const Attribute& latency) {
   for (const SampleTable& table : latency.samples) {
     if (table.plot != Plot::kBars || table.data.size() != table.columns.size()) continue;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (table.columns[c].role != ColumnRole::kValue) continue;
-      double loads = 0;
-      for (const double count : table.data[c]) loads += count;
-      return report::whole(std::isfinite(loads) && loads > 0 ? std::optional(loads) : std::nullopt);
-    }
+    const auto column = std::ranges::find(table.columns, ColumnRole::kValue, &Column::role);
+    if (column == table.columns.end()) continue;
+    const std::vector<double>& counts = table.data[static_cast<std::size_t>(column - table.columns.begin())];
+    const double loads = std::accumulate(counts.begin(), counts.end(), 0.0);
+    return report::whole(std::isfinite(loads) && loads > 0 ? std::optional(loads) : std::nullopt);
   }
   return std::nullopt;
 }
@@ -81,11 +84,9 @@ void add_size(SortedJson& json, const Topology& topology, ElementId element, con
   json[part.key] = size_json(*bytes, confidence_of(*topology.find_attribute(element, part.attribute)));
 }
 
-void add_sizes(SortedJson& json, const Topology& topology, ElementId element) {
-  for (const Part& part : {Part{"size", AttributeId::kSize}, Part{"lineSize", AttributeId::kLineSize},
-                           Part{"fetchGranularity", AttributeId::kFetchGranularity}}) {
-    add_size(json, topology, element, part);
-  }
+// Readers take the line of AMD's L2 and L3 as a number without a confidence.
+void add_told_line(SortedJson& json, const Topology& topology, ElementId element) {
+  if (const auto line = count_of(topology, element, AttributeId::kLineSize)) json["lineSize"] = told(*line, "bytes");
 }
 
 void add_latency(SortedJson& json, const Topology& topology, ElementId element) {
@@ -121,20 +122,16 @@ void add_amount(SortedJson& json, const Topology& topology, ElementId element) {
 }
 
 std::optional<SortedJson> shared_with(const Topology& topology, ElementId element) {
-  struct Name {
-    ElementId element;
-    const char* name;
-  };
-  constexpr Name kNames[] = {{ElementId::kL1, "L1"},
-                             {ElementId::kTexture, "Texture"},
-                             {ElementId::kReadOnly, "Read Only"},
-                             {ElementId::kConstantL1, "Constant L1"}};
+  constexpr std::pair<ElementId, const char*> kNames[] = {{ElementId::kL1, "L1"},
+                                                          {ElementId::kTexture, "Texture"},
+                                                          {ElementId::kReadOnly, "Read Only"},
+                                                          {ElementId::kConstantL1, "Constant L1"}};
   const Attribute* attribute = topology.find_attribute(element, AttributeId::kSharedWith);
   if (attribute == nullptr || !attribute->available()) return std::nullopt;
   SortedJson names = SortedJson::array();
   const std::vector<std::string> partners = report::texts_of(attribute);
-  for (const Name& name : kNames) {
-    if (std::ranges::find(partners, to_string(name.element)) != partners.end()) names.push_back(name.name);
+  for (const auto& [id, name] : kNames) {
+    if (std::ranges::find(partners, to_string(id)) != partners.end()) names.push_back(name);
   }
   return names;
 }
@@ -146,7 +143,10 @@ bool is_whole(const SortedJson& cache) {
 
 SortedJson cache_json(const Topology& topology, ElementId element) {
   SortedJson json = SortedJson::object();
-  add_sizes(json, topology, element);
+  for (const Part& part : {Part{"size", AttributeId::kSize}, Part{"lineSize", AttributeId::kLineSize},
+                           Part{"fetchGranularity", AttributeId::kFetchGranularity}}) {
+    add_size(json, topology, element, part);
+  }
   add_latency(json, topology, element);
   add_miss_penalty(json, topology, element);
   return json;
@@ -193,27 +193,23 @@ SortedJson general_json(const Topology& topology) {
 }
 
 SortedJson compute_json(const Topology& topology) {
-  struct Count {
-    const char* key;
-    AttributeId attribute;
-  };
-  constexpr Count kNeeded[] = {{"numberOfCoresPerMultiProcessor", AttributeId::kCoresPerSm},
-                               {"maxThreadsPerBlock", AttributeId::kMaxThreadsPerBlock},
-                               {"warpSize", AttributeId::kWarpSize},
-                               {"maxThreadsPerMultiProcessor", AttributeId::kMaxThreadsPerSm},
-                               {"maxBlocksPerMultiProcessor", AttributeId::kMaxBlocksPerSm}};
+  constexpr Part kNeeded[] = {{"numberOfCoresPerMultiProcessor", AttributeId::kCoresPerSm},
+                              {"maxThreadsPerBlock", AttributeId::kMaxThreadsPerBlock},
+                              {"warpSize", AttributeId::kWarpSize},
+                              {"maxThreadsPerMultiProcessor", AttributeId::kMaxThreadsPerSm},
+                              {"maxBlocksPerMultiProcessor", AttributeId::kMaxBlocksPerSm}};
   // Two keys are misspelt where they are read, so both spellings are written.
-  constexpr Count kOptional[] = {{"regsPerBlock", AttributeId::kRegistersPerBlock},
-                                 {"regsPerMultiProcessor", AttributeId::kRegistersPerSm},
-                                 {"numXCDs", AttributeId::kXcdCount},
-                                 {"numXDCDs", AttributeId::kXcdCount},
-                                 {"computeUnitsPerDie", AttributeId::kSmsPerXcd},
-                                 {"numSIMDsPerCU", AttributeId::kSimdsPerSm},
-                                 {"numSIMDsPerCu", AttributeId::kSimdsPerSm}};
+  constexpr Part kOptional[] = {{"regsPerBlock", AttributeId::kRegistersPerBlock},
+                                {"regsPerMultiProcessor", AttributeId::kRegistersPerSm},
+                                {"numXCDs", AttributeId::kXcdCount},
+                                {"numXDCDs", AttributeId::kXcdCount},
+                                {"computeUnitsPerDie", AttributeId::kSmsPerXcd},
+                                {"numSIMDsPerCU", AttributeId::kSimdsPerSm},
+                                {"numSIMDsPerCu", AttributeId::kSimdsPerSm}};
   SortedJson json;
   json["multiProcessorCount"] = needed_int(topology, AttributeId::kSmCount, 1);
-  for (const Count& count : kNeeded) json[count.key] = needed_int(topology, count.attribute, 1);
-  for (const Count& count : kOptional) {
+  for (const Part& count : kNeeded) json[count.key] = needed_int(topology, count.attribute, 1);
+  for (const Part& count : kOptional) {
     const auto number = count_of(topology, count.attribute);
     if (number && *number <= kMostInt) json[count.key] = *number;
   }
@@ -230,7 +226,7 @@ SortedJson main_json(const Topology& topology) {
   return json;
 }
 
-// How many L2 caches the SMs are dealt to: of a count that does not divide them readers would lose some.
+// How many L2 caches the SMs are dealt to. Readers would lose some SMs of a count that does not divide them.
 std::int64_t l2_amount(const Topology& topology) {
   const auto amount = count_of(topology, ElementId::kL2, AttributeId::kAmount);
   const auto sms = count_of(topology, AttributeId::kSmCount);
@@ -238,16 +234,13 @@ std::int64_t l2_amount(const Topology& topology) {
 }
 
 SortedJson l2_json(const Topology& topology) {
-  const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
   const std::int64_t bytes = report::needed(topology, kMt4gJsonFormat, ElementId::kL2, AttributeId::kSize);
   SortedJson json{{"size", told(std::min(bytes, kMostInt), "bytes")}};
   add_latency_and_bandwidths(json, topology, ElementId::kL2);
   add_miss_penalty(json, topology, ElementId::kL2);
   add_size(json, topology, ElementId::kL2, {"fetchGranularity", AttributeId::kFetchGranularity});
-  if (is_amd) {
-    if (const auto line = count_of(topology, ElementId::kL2, AttributeId::kLineSize)) {
-      json["lineSize"] = told(*line, "bytes");
-    }
+  if (vendor_of(topology.vendor) == Vendor::kAmd) {
+    add_told_line(json, topology, ElementId::kL2);
     json["amount"] = l2_amount(topology);
     return json;
   }
@@ -270,8 +263,7 @@ SortedJson l3_json(const Topology& topology) {
   json["size"] = told(*bytes, "bytes");
   const auto amount = count_of(topology, ElementId::kL3, AttributeId::kAmount);
   if (amount && *amount > 0 && l2_amount(topology) % *amount == 0) json["amount"] = *amount;
-  if (const auto line = count_of(topology, ElementId::kL3, AttributeId::kLineSize))
-    json["lineSize"] = told(*line, "bytes");
+  add_told_line(json, topology, ElementId::kL3);
   add_bandwidths(json, topology, ElementId::kL3);
   add_latency(json, topology, ElementId::kL3);
   return json;
@@ -369,10 +361,9 @@ SortedJson memory_json(const Topology& topology) {
                   {"shared", shared_json(topology)}};
   if (SortedJson l3 = l3_json(topology); !l3.empty()) json["l3"] = std::move(l3);
   if (SortedJson scalar = scalar_json(topology); !scalar.empty()) json["scalarL1"] = std::move(scalar);
-  if (SortedJson texture = sm_cache_json(topology, ElementId::kTexture); is_whole(texture))
-    json["texture"] = std::move(texture);
-  if (SortedJson readonly = sm_cache_json(topology, ElementId::kReadOnly); is_whole(readonly)) {
-    json["readOnly"] = std::move(readonly);
+  for (const auto& [key, id] :
+       {std::pair{"texture", ElementId::kTexture}, std::pair{"readOnly", ElementId::kReadOnly}}) {
+    if (SortedJson cache = sm_cache_json(topology, id); is_whole(cache)) json[key] = std::move(cache);
   }
   return json;
 }

@@ -20,6 +20,7 @@
 #include "report/html/published.h"
 #include "report/words/advice.h"
 #include "report/words/csv_text.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 #include "report/words/unit_map.h"
 #include "report/words/units.h"

@@ -10,6 +10,7 @@
 #include "gputopo/report.h"
 #include "report/drawing/svg_style.h"
 #include "report/json/value.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 #include "report/words/units.h"
 

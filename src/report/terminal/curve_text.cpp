@@ -10,6 +10,7 @@
 #include "gputopo/report.h"
 #include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/curve.h"
+#include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"

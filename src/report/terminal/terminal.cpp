@@ -1,16 +1,17 @@
-// The report as a table for a terminal: at most one screen.
+// The report for a terminal: the table and what stands around it, at most one screen.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "gputopo/report.h"
+#include "report/terminal/hierarchy_table.h"
 #include "report/terminal/instructions.h"
 #include "report/words/advice.h"
+#include "report/words/device_facts.h"
 #include "report/words/first_screen.h"
 #include "report/words/footnotes.h"
 #include "report/words/hierarchy.h"
@@ -20,113 +21,9 @@
 namespace gputopo {
 namespace {
 
-using report::Align;
-using report::Cell;
 using report::Footnotes;
-using report::HierarchyColumn;
 using report::readable;
-using report::TextTable;
 using report::Tone;
-
-// ---- The table ----
-
-// How much of the table is shown: what a width allows.
-struct Layout {
-  int lowest_dropped_rank = 100;  // columns of this rank and above are left out
-  bool brief = false;             // ids for titles, short forms of cells
-  int gap = 2;
-};
-
-// From the whole to the least; the last may need a second block below the first.
-constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2, true, 2}, {2, true, 1}, {1, true, 1}};
-
-struct Hierarchy {
-  TextTable table;
-  std::vector<AttributeId> attributes;  // that have a column
-  bool is_brief = false;
-  bool has_letters = false;  // for caches that are shared, instead of their names
-  int gap = 2;               // between its columns
-};
-
-// Of a value that there is not: what stands in its place, or the mark of why.
-Cell absent_cell(const report::CellContext& context, const HierarchyColumn& column, bool brief, Footnotes& footnotes) {
-  const auto& [topology, element, attribute] = context;
-  if (brief && column.instead) {
-    if (std::string text = column.instead(context); !text.empty()) return {std::move(text)};
-  }
-  if (attribute.reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
-  if (column.repeats) return {};
-  const Attribute* fetch =
-      column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
-  const bool half_known = fetch != nullptr && fetch->available();
-  return {(half_known ? column.format(context) : "-") + (brief ? "" : " ") +
-              footnotes.mark(attribute, element.id, std::string(to_string(column.attribute))),
-          Tone::kAlert};
-}
-
-Cell cell_of(const Topology& topology, const MemoryElement& element, const HierarchyColumn& column, bool brief,
-             Footnotes& footnotes) {
-  const Attribute* attribute = find(element.attributes, column.attribute);
-  if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
-  const report::CellContext context{topology, element, *attribute};
-  if (!report::has_cell(column, context)) return absent_cell(context, column, brief, footnotes);
-  const Tone tone = attribute->flags.empty() ? Tone::kPlain : Tone::kAlert;
-  const auto& format = brief && column.brief ? column.brief : column.format;
-  std::string text = format(context);
-  const std::string sign = column.repeats ? "" : report::marks(*attribute);
-  const bool is_close = brief && sign.starts_with('~');  // a column may find room for it
-  if (!sign.empty()) text += (is_close ? "" : " ") + sign;
-  return {std::move(text), tone};
-}
-
-Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElement*>& elements, const Layout& layout,
-                  Footnotes& footnotes) {
-  std::vector<const HierarchyColumn*> columns;
-  for (const HierarchyColumn& column : report::hierarchy_columns()) {
-    if (column.rank < layout.lowest_dropped_rank) columns.push_back(&column);
-  }
-  std::vector<std::vector<Cell>> cells;  // by element, then column: footnotes are numbered as one reads
-  for (const MemoryElement* element : elements) {
-    std::vector<Cell>& row = cells.emplace_back();
-    for (const HierarchyColumn* column : columns) {
-      row.push_back(cell_of(topology, *element, *column, layout.brief, footnotes));
-    }
-  }
-  Hierarchy result{.is_brief = layout.brief, .gap = layout.gap};
-  result.table.columns.push_back({"memory", Align::kLeft});
-  for (const MemoryElement* element : elements) {
-    result.table.rows.push_back({{layout.brief ? element->id : element->title, Tone::kStrong}});
-  }
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    result.attributes.push_back(columns[c]->attribute);
-    if (columns[c]->attribute == AttributeId::kLineSize) result.attributes.push_back(AttributeId::kFetchGranularity);
-    const bool says_nothing = std::all_of(cells.begin(), cells.end(),
-                                          [c](const auto& row) { return row[c].text.empty() || row[c].text == "n/a"; });
-    if (says_nothing) continue;
-    std::string heading = report::heading_in(topology, *columns[c]);
-    // Cells have no unit there.
-    if (layout.brief && columns[c]->attribute == AttributeId::kLineSize) heading += " B";
-    if (layout.brief && columns[c]->attribute == AttributeId::kSharedWith) {
-      heading = "same\nas";
-      result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
-        return row[c].text.size() == 1 && row[c].text != "-" && row[c].text != "?";
-      });
-    }
-    result.table.columns.push_back({std::move(heading), columns[c]->align});
-    for (std::size_t r = 0; r < cells.size(); ++r) result.table.rows[r].push_back(cells[r][c]);
-  }
-  return result;
-}
-
-std::string used_marks(const std::vector<const MemoryElement*>& elements) {
-  std::string used;
-  for (const MemoryElement* element : elements) {
-    for (const auto& [id, attribute] : element->attributes) used += report::marks(attribute);
-  }
-  return used;
-}
-
-// ---- Around the table ----
 
 // The name on its own, then what a reader looks for first.
 std::string device_lines(const Topology& topology, bool is_brief, const TerminalStyle& style) {
@@ -209,57 +106,25 @@ std::string warnings_text(const Topology& topology, const TerminalStyle& style) 
   return text;
 }
 
-bool has_far_part(const MemoryElement* element) {
-  const Attribute* latency = find(element->attributes, AttributeId::kLatency);
-  return latency != nullptr && report::far_latency(*latency).has_value();
+// All that is known of a value.
+std::string value_and_details(const std::string& id, const Attribute& attribute) {
+  std::vector<std::string> parts = {report::whole_value_text(attribute)};
+  if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
+  parts[0] += report::extent_text(id);
+  const std::string method = report::method_text(attribute);
+  parts.push_back(fmt::format("{}{}{}", to_string(attribute.source), method.empty() ? "" : " by ", method));
+  if (const std::string details = report::details_text(attribute); !details.empty()) parts.push_back(details);
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::vector<const MemoryElement*> with_rows(const std::vector<const MemoryElement*>& elements) {
-  std::vector<const MemoryElement*> memories;
-  std::ranges::copy_if(elements, std::back_inserter(memories),
-                       [](const MemoryElement* element) { return report::holds_data(*element); });
-  return memories;
-}
-
-// The table that fits the width best; footnotes are of its cells.
-Hierarchy best_layout(const Topology& topology, const std::vector<const MemoryElement*>& memories,
-                      const TerminalStyle& style, Footnotes& footnotes) {
-  Hierarchy hierarchy;
-  for (const Layout& layout : kLayouts) {
-    footnotes = {};
-    hierarchy = lay_out(topology, memories, layout, footnotes);
-    const report::TextStyle text_style{style.width, style.colour, style.unicode, layout.gap};
-    if (report::table_width(hierarchy.table, text_style) <= static_cast<std::size_t>(style.width)) break;
-  }
-  return hierarchy;
-}
-
-// With its legend, without the line below its headings where there is no room for it.
-std::string table_text(const Hierarchy& hierarchy, const std::vector<const MemoryElement*>& elements, bool has_rule,
-                       const TerminalStyle& style) {
-  const std::vector<const MemoryElement*> memories = with_rows(elements);
-  if (memories.empty()) return "";
-  std::string legend = report::marks_legend(used_marks(elements));
-  if (hierarchy.has_letters) legend += "; one letter: one cache, -: none";
-  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part of L2, ns of near";
-  return report::render(hierarchy.table, {style.width, style.colour, style.unicode, hierarchy.gap, has_rule}) +
-         report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
-}
-
-// Every value with all that is known of it, by what it is of: nothing is left out.
+// Every value by its group: nothing is left out.
 std::string every_value_text(const Topology& topology, int width) {
   std::string text;
   for (const report::ValueGroup& group : report::value_groups(topology)) {
     std::string own;
     for (const auto& [id, attribute] : *group.attributes) {
       if (!attribute.available()) continue;
-      std::vector<std::string> parts = {report::whole_value_text(attribute)};
-      if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
-      parts[0] += report::extent_text(id);
-      const std::string method = report::method_text(attribute);
-      parts.push_back(fmt::format("{}{}{}", to_string(attribute.source), method.empty() ? "" : " by ", method));
-      if (const std::string details = report::details_text(attribute); !details.empty()) parts.push_back(details);
-      own += report::wrap(fmt::format("  {}: ", readable(id)), fmt::format("{}", fmt::join(parts, "; ")), width);
+      own += report::wrap(fmt::format("  {}: ", readable(id)), value_and_details(id, attribute), width);
     }
     if (own.empty()) continue;
     const std::string heading = group.title.starts_with(group.id) ? group.title : group.id + ": " + group.title;
@@ -379,31 +244,38 @@ bool fill_screen(const std::vector<std::string>& further, const std::vector<std:
   return screen.lines(kAllGaps) <= room;
 }
 
-// Of a visible report.
-std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
-  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  const bool is_whole = style.height <= 0;
-  Footnotes footnotes;
-  const Hierarchy hierarchy = best_layout(topology, with_rows(elements), style, footnotes);
-  const std::size_t marked = footnotes.count();  // in the table
-  for (const MemoryElement* element : elements) {
-    if (!add_footnote_of_all(*element, is_whole, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
-  }
-  add_footnotes(topology.device, "device", footnotes);
-  add_footnotes(topology.compute, "compute", footnotes);
+// The parts that are there in every screen.
+Screen basic_screen(const Topology& topology, const std::vector<const MemoryElement*>& elements,
+                    const report::HierarchyTable& hierarchy, const TerminalStyle& style) {
   Screen screen;
-  screen.table = table_text(hierarchy, elements, true, style);
+  screen.head = device_lines(topology, false, style);
+  screen.table = report::table_text(hierarchy, elements, true, style);
   screen.instructions = report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
-  const std::string latencies = report::latencies_text(topology.instructions, style.width);
-  if (is_whole) screen.instructions += latencies;
-  add_footnotes(topology.instructions, !screen.instructions.empty() || !latencies.empty(), footnotes);
   screen.pipes = report::pipes_text(topology, style.width);
   screen.flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
   screen.warnings = warnings_text(topology, style);
   if (!topology.complete) {
     screen.ending = report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
   }
-  screen.head = device_lines(topology, false, style);
+  return screen;
+}
+
+// Of a visible report.
+std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
+  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  const bool is_whole = style.height <= 0;
+  Footnotes footnotes;
+  const report::HierarchyTable hierarchy = report::best_layout(topology, report::with_rows(elements), style, footnotes);
+  const std::size_t marked = footnotes.count();  // in the table
+  for (const MemoryElement* element : elements) {
+    if (!add_footnote_of_all(*element, is_whole, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
+  }
+  add_footnotes(topology.device, "device", footnotes);
+  add_footnotes(topology.compute, "compute", footnotes);
+  Screen screen = basic_screen(topology, elements, hierarchy, style);
+  const std::string latencies = report::latencies_text(topology.instructions, style.width);
+  if (is_whole) screen.instructions += latencies;
+  add_footnotes(topology.instructions, !screen.instructions.empty() || !latencies.empty(), footnotes);
   const std::vector<std::string> reasons = footnotes.texts(style.width, is_whole ? 0 : kMostLines);
   const auto first_unmarked = reasons.begin() + static_cast<std::ptrdiff_t>(marked);
   if (is_whole) {
@@ -414,7 +286,7 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   }
   const report::ScreenLines reaches = report::reach_lines(elements, style.width);
   const auto doubts_in = [&](int most_lines) {
-    return report::doubts_lines(with_rows(elements), hierarchy.attributes, style.width, most_lines);
+    return report::doubts_lines(report::with_rows(elements), hierarchy.attributes, style.width, most_lines);
   };
   const report::ScreenLines doubts = doubts_in(kMostLines);
   screen.asked_first = reaches.text + doubts.text;
@@ -434,7 +306,7 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
     screen.notes = fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(marked), ""));
   };
   const std::function<void()> sacrifices[] = {
-      [&] { screen.table = table_text(hierarchy, elements, false, style); },
+      [&] { screen.table = report::table_text(hierarchy, elements, false, style); },
       [&] { shorten_notes(kMostLines); },
       [&] { shorten_notes(1); },
       [&] { screen.asked_first = reaches.text + doubts_in(1).text; },

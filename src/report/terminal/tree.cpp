@@ -6,8 +6,9 @@
 
 #include "gputopo/report.h"
 #include "report/drawing/chip.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/text_table.h"
+#include "report/words/units.h"
 #include "report/words/visible_report.h"
 
 namespace gputopo {

@@ -14,15 +14,6 @@
 
 namespace gputopo::report {
 
-// "SIMULATED NVIDIA H200": as outputs of one line name it.
-[[nodiscard]] std::string device_title(const Topology& topology);
-// When it was measured, in words where nobody knows: of a replay that does not tell.
-[[nodiscard]] std::string when(const Topology& topology);
-
-// The facts a reader looks for first, after the name. Everything else is in the attributes. `is_brief`: without what
-// host a recording is from.
-[[nodiscard]] std::vector<std::string> device_facts(const Topology& topology, bool is_brief = false);
-
 // What a reader must know of a value beyond the number: where it is from, if not measured, and doubts. A sign each.
 [[nodiscard]] std::string marks(const Attribute& attribute);
 // "measured, unless marked; ~: ..." for the signs in `used`.

@@ -7,8 +7,9 @@
 
 #include "file/visible.h"
 #include "gputopo/error.h"
-#include "report/words/hierarchy.h"
+#include "report/words/device_facts.h"
 #include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo::report {
 namespace {

@@ -1,0 +1,135 @@
+#include "report/diff_plots.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "report/compare/compared_curves.h"
+#include "report/compare/spread.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
+
+namespace gputopo::report {
+namespace {
+
+std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
+  std::vector<AttributeName> names;
+  const auto add = [&](const std::string& group, const AttributeMap& attributes) {
+    for (const auto& [id, attribute] : attributes) {
+      if (!attribute.samples.empty()) names.emplace_back(group, id);
+    }
+  };
+  for (const MemoryElement& element : topology.memory) add(element.id, element.attributes);
+  add("gpu", topology.device);
+  add("compute", topology.compute);
+  for (const Instruction& instruction : topology.instructions) {
+    add(instruction_group(instruction), instruction.attributes);
+  }
+  return names;
+}
+
+std::string title_of(const Topology& topology, const std::string& group) {
+  if (group == "gpu") return "Device";
+  if (group == "compute") return "Compute";
+  if (const Instruction* instruction = instruction_of(topology, group)) return instruction->title;
+  return topology.find_memory(group)->title;
+}
+
+// Above one of several plots: of which report it is.
+std::string side_heading(const NamedReport& report, const std::string& name) {
+  return report.topology.simulated ? "SIMULATED " + name : name;
+}
+
+// The order in which attributes are first named among the differences; behind them all that do not differ.
+class DifferenceRanks {
+ public:
+  explicit DifferenceRanks(const std::vector<Comparison>& comparisons) {
+    for (const Comparison& comparison : comparisons) {
+      for (const Difference& difference : comparison.differences) {
+        ranks_.try_emplace({difference.group, difference.attribute}, ranks_.size());
+      }
+    }
+  }
+  [[nodiscard]] std::size_t of(const AttributeName& name) const {
+    const auto found = ranks_.find(name);
+    return found == ranks_.end() ? ranks_.size() : found->second;
+  }
+  [[nodiscard]] bool differs(const AttributeName& name) const { return ranks_.contains(name); }
+
+ private:
+  std::map<AttributeName, std::size_t> ranks_;
+};
+
+// Plot `index` of an attribute, once for each report that has it, and added to `charts`; empty, and nothing added,
+// where there are not two.
+Markup figures_beside(const std::vector<NamedReport>& reports, const AttributeName& name, const std::string& title,
+                      std::size_t index, std::vector<PlacedChart>& charts) {
+  const auto& [group, id] = name;
+  const std::vector<std::string> names = short_names(reports);
+  const std::size_t before = charts.size();
+  Markup figures;
+  for (std::size_t r = 0; r < reports.size(); ++r) {
+    const Attribute* attribute = find_value(reports[r].topology, group, id);
+    if (attribute == nullptr) continue;
+    std::vector<Chart> own = charts_of(title, readable(id), *attribute);
+    if (index >= own.size()) continue;
+    own[index].title += fmt::format(" ({})", names[r]);
+    figures += markup("<div><h4>{}</h4>{}</div>", side_heading(reports[r], names[r]),
+                      figure(charts.size(), own[index], *attribute));
+    charts.push_back({r, group, id, std::move(own[index])});
+  }
+  if (charts.size() >= before + 2) return figures;
+  charts.resize(before);
+  return {};
+}
+
+}  // namespace
+
+PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
+                     std::vector<PlacedChart>& charts) {
+  const Topology& first = reports.front().topology;
+  const DifferenceRanks ranks(comparisons);
+  std::vector<AttributeName> names = attributes_with_samples(first);
+  std::ranges::stable_sort(names, {}, [&](const AttributeName& name) { return ranks.of(name); });
+
+  PlotPairs pairs;
+  std::size_t number = 0;
+  for (const AttributeName& name : names) {
+    const auto& [group, id] = name;
+    const std::string title = title_of(first, group) + ": " + readable(id);
+    const std::size_t count = charts_of(title, readable(id), *find_value(first, group, id)).size();
+    for (std::size_t c = 0; c < count; ++c) {
+      const Markup figures = figures_beside(reports, name, title, c, charts);
+      if (figures.empty()) continue;
+      const std::string anchor = fmt::format("pair-{}", number++);
+      pairs.anchors.try_emplace(name, anchor);
+      pairs.text += markup("<h3>{}{}</h3><div class=\"pair\" id=\"{}\">{}</div>\n", title,
+                           ranks.differs(name) ? ProgramText(" <span class=\"flag\">differs</span>") : ProgramText(""),
+                           anchor, figures);
+    }
+  }
+  return pairs;
+}
+
+Markup curves_section(const std::vector<NamedReport>& reports, std::vector<PlacedChart>& charts) {
+  std::vector<const Topology*> topologies;
+  std::vector<std::string> names = short_names(reports);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    topologies.push_back(&reports[i].topology);
+    names[i] = side_heading(reports[i], names[i]);
+  }
+  Markup figures;
+  for (Curve& curve : compared_curves(topologies, names)) {
+    figures += figure(charts.size(), curve.chart, curve.holder);
+    charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front()),
+                      fmt::format("{}", fmt::join(names, ", "))});
+  }
+  if (figures.empty()) return {};
+  return markup(
+      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each report "
+      "without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
+      figures);
+}
+
+}  // namespace gputopo::report
