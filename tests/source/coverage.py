@@ -15,9 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEAST_PERCENT = 90
 # What reads, checks or repeats what a file or a command line says.
 READERS = [
-    "src/file/*", "src/cli/options.cpp",
+    "src/file/*", "src/cli/options.cpp", "src/cli/command_options.cpp",
     "src/device/driver/info_check.cpp", "src/device/driver/info_fields.h", "src/device/registry.cpp", "src/device/replay/*",
-    "src/device/sim/machine_*", "src/device/sim/limits.*",
+    "src/device/sim/machine_*", "src/device/sim/cache_check.*", "src/device/sim/limits.*",
     "src/model/catalogue.cpp", "src/model/likeness.*", "src/program/*",
     "src/report/compare/check.cpp", "src/report/words/csv_text.*", "src/report/json/json.cpp", "src/report/drawing/markup.*",
     "src/report/compare/prometheus_text.*", "src/report/json/value.h", "src/report/words/visible_report.*",
