@@ -182,6 +182,17 @@ std::string text_of(const flatbuffers::String* text, DecodingBudget& budget) {
 // Only of the types that have it there, which Field::Verify has looked at.
 std::int16_t number_of(const TypeTable& type) { return type.number<std::int16_t>(arrow::field(0), 0); }
 
+Metadata metadata_of(const SchemaTable& columns, DecodingBudget& budget) {
+  Metadata metadata;
+  const auto* pairs = columns.pointer<Tables<KeyValue>>(schema::kMetadata);
+  if (pairs == nullptr) return metadata;
+  for (const KeyValue* pair : *pairs) {
+    metadata.emplace_back(text_of(pair->pointer<flatbuffers::String>(key_value::kKey), budget),
+                          text_of(pair->pointer<flatbuffers::String>(key_value::kValue), budget));
+  }
+  return metadata;
+}
+
 Kind kind_of(const Field& field, const std::string& name) {
   const auto place = fmt::format("column '{}'", shown(name));
   const auto* type = field.pointer<TypeTable>(column::kType);
@@ -276,12 +287,7 @@ void Reader::read_footer() {
     index_bits_.push_back(encoding == nullptr ? 0 : index_bits_of(*field, name));
     dictionary_ids_.push_back(encoding == nullptr ? -1 : encoding->number<std::int64_t>(dictionary::kId, 0));
   }
-  if (const auto* metadata = columns->pointer<Tables<KeyValue>>(schema::kMetadata)) {
-    for (const KeyValue* pair : *metadata) {
-      schema_.metadata.emplace_back(text_of(pair->pointer<flatbuffers::String>(key_value::kKey), budget_),
-                                    text_of(pair->pointer<flatbuffers::String>(key_value::kValue), budget_));
-    }
-  }
+  schema_.metadata = metadata_of(*columns, budget_);
   const auto places = [&](flatbuffers::voffset_t which) {
     std::vector<Place> result;
     const auto* blocks = footer->pointer<Vector<const Block*>>(which);

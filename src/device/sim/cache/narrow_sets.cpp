@@ -207,16 +207,7 @@ std::uint32_t NarrowSets::way_of(const Set& set, std::size_t first, std::uint64_
   }
   if (set.used == 0) return kNoWay;
   const std::uint64_t* const lines = lines_.data() + first;
-  if constexpr (kPolicy == Replacement::kLru) {
-    // The newest, then the oldest, where a cyclic walk comes next.
-    const auto newest = static_cast<std::uint32_t>(set.state);
-    if (lines[newest] == line) return newest;
-    if (const std::uint32_t oldest = oldest_of(set); lines[oldest] == line) return oldest;
-    for (std::uint32_t way = set.ways - set.used; way < set.ways; ++way) {
-      if (lines[way] == line) return way;
-    }
-    return kNoWay;
-  }
+  if constexpr (kPolicy == Replacement::kLru) return way_in_ring(set, lines, line);
   if (set.used > kFewWays) {
     for (std::uint32_t way = set.used; way-- > 0;) {
       if (lines[way] == line) return way;

@@ -114,6 +114,17 @@ class NarrowSets {
   static std::uint32_t oldest_of(const Set& set) {
     return set.state + set.used == set.ways ? set.ways - 1u : static_cast<std::uint32_t>(set.state) - 1u;
   }
+  // LRU: the way of a line. Looks at the newest, then at the oldest, where a cyclic walk comes next, then at the
+  // others.
+  static std::uint32_t way_in_ring(const Set& set, const std::uint64_t* lines, std::uint64_t line) {
+    const auto newest = static_cast<std::uint32_t>(set.state);
+    if (lines[newest] == line) return newest;
+    if (const std::uint32_t oldest = oldest_of(set); lines[oldest] == line) return oldest;
+    for (std::uint32_t way = set.ways - set.used; way < set.ways; ++way) {
+      if (lines[way] == line) return way;
+    }
+    return kNoWay;
+  }
   // LRU: the ring begins with the newest again, so that a way before it can be the newest.
   void straighten(Set& set, std::size_t first);
   void make_newest(Set& set, std::size_t first, std::uint32_t way);
