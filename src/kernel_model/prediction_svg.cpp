@@ -25,6 +25,7 @@ constexpr double kLeft = 92;
 constexpr double kRight = 640;
 constexpr double kTop = 66;
 constexpr double kBottom = 424;
+constexpr report::ProgramText kMiddle = " text-anchor=\"middle\"";
 
 // Decades along one axis.
 struct LogAxis {
@@ -61,18 +62,16 @@ Markup axes(const LogAxis& x, const LogAxis& y) {
   constexpr double kRounding = 1.001;
   for (double at = x.least; at <= x.greatest * kRounding; at *= kDecade) {
     text += line(x.place(at), kTop, x.place(at), kBottom, "grid");
-    text += markup("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"middle\">{}</text>\n", px(x.place(at)),
-                   px(kBottom + 18), report::significant(at, 3));
+    text += svg_text(x.place(at), kBottom + 18, "small faint", report::significant(at, 3), kMiddle);
   }
   for (double at = y.least; at <= y.greatest * kRounding; at *= kDecade) {
     text += line(kLeft, y.place(at), kRight, y.place(at), "grid");
-    text += markup("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text>\n", px(kLeft - 8),
-                   px(y.place(at) + 4), report::human_value(at, "FLOP/s"));
+    text +=
+        svg_text(kLeft - 8, y.place(at) + 4, "small faint", report::human_value(at, "FLOP/s"), " text-anchor=\"end\"");
   }
   text += markup("<path d=\"M{0} {1}V{2}H{3}\" class=\"axis\"/>\n", px(kLeft), px(kTop), px(kBottom), px(kRight));
-  return text + markup("<text x=\"{}\" y=\"{}\" class=\"small\" text-anchor=\"middle\">{}</text>\n",
-                       px((kLeft + kRight) / 2), px(kBottom + 40),
-                       "intensity: floating-point operations per byte of each level");
+  return text + svg_text((kLeft + kRight) / 2, kBottom + 40, "small",
+                         "intensity: floating-point operations per byte of each level", kMiddle);
 }
 
 // What a report's GPU does at most, with the kernel on each slant.

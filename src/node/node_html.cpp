@@ -108,7 +108,7 @@ Markup sizes_html(const NodeReport& report) {
     if (half == nullptr) continue;
     const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
     for (const report::Chart& chart : report::charts_of(name + ": copies by size", "half of it", *half)) {
-      html += markup("<details><summary>{}</summary>{}</details>\n", name, report::plot_svg(chart, *half));
+      html += markup("<details><summary>{}</summary>{}</details>\n", name, report::plot_svg(chart));
     }
   }
   return html.empty() ? Markup() : "<h2>Copies by size</h2>\n" + html;

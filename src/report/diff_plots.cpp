@@ -75,9 +75,9 @@ Markup figures_beside(const std::vector<NamedReport>& reports, const AttributeNa
     std::vector<Chart> own = charts_of(title, readable(id), *attribute);
     if (index >= own.size()) continue;
     own[index].title += fmt::format(" ({})", names[r]);
-    figures += markup("<div><h4>{}</h4>{}</div>", side_heading(reports[r], names[r]),
-                      figure(charts.size(), own[index], *attribute));
-    charts.push_back({r, group, id, std::move(own[index])});
+    figures +=
+        markup("<div><h4>{}</h4>{}</div>", side_heading(reports[r], names[r]), figure(charts.size(), own[index]));
+    charts.push_back({std::move(own[index]), r, group, id});
   }
   if (charts.size() >= before + 2) return figures;
   charts.resize(before);
@@ -120,10 +120,9 @@ Markup curves_section(const std::vector<NamedReport>& reports, std::vector<Place
     names[i] = side_heading(reports[i], names[i]);
   }
   Markup figures;
-  for (Curve& curve : compared_curves(topologies, names)) {
-    figures += figure(charts.size(), curve.chart, curve.holder);
-    charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front()),
-                      fmt::format("{}", fmt::join(names, ", "))});
+  for (Chart& curve : compared_curves(topologies, names)) {
+    figures += figure(charts.size(), curve);
+    charts.push_back({.chart = std::move(curve), .device = fmt::format("{}", fmt::join(names, ", "))});
   }
   if (figures.empty()) return {};
   return markup(

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gputopo/report.h"
 #include "report/compare/compare.h"
 #include "report/html/page.h"
 

@@ -163,7 +163,7 @@ std::string plots(const std::string& title, const AttributeMap& attributes) {
     const Attribute attribute = report::thinned(whole, kMaxRowsDrawn);
     const std::string name = title + ": " + report::readable(id);
     for (const report::Chart& chart : report::charts_of(name, report::readable(id), attribute)) {
-      text += image(chart.title, report::plot_svg(chart, attribute)) + "\n";
+      text += image(chart.title, report::plot_svg(chart)) + "\n";
     }
   }
   return text;
@@ -179,13 +179,8 @@ std::string to_markdown(const Topology& topology) {
   if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
   for (const std::string& warning : topology.warnings) text += fmt::format("> Warning: {}\n\n", plain(warning));
   text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
-  if (std::optional<report::Curve> curve = report::latency_curve(topology)) {
-    curve->chart.title = report::curve_title(topology);
-    text += image(curve->chart.title, report::plot_svg(curve->chart, curve->holder)) + "\n";
-  }
-  if (std::optional<report::Curve> curve = report::bandwidth_curve(topology)) {
-    curve->chart.title = report::curve_title(topology, "bandwidth");
-    text += image(curve->chart.title, report::plot_svg(curve->chart, curve->holder)) + "\n";
+  for (const report::Chart& curve : report::titled_curves(topology)) {
+    text += image(curve.title, report::plot_svg(curve)) + "\n";
   }
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);

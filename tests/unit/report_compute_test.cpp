@@ -91,12 +91,12 @@ TEST(ComputeSection, DrawsNoPairsThatAreNotThere) {
 }
 
 TEST(ComputeSection, HasACurveForAnOperationOfEachUnit) {
-  const std::vector<report::DetailCurve> curves = report::detail_curves(with_units());
+  const std::vector<report::Chart> curves = report::detail_curves(with_units());
   ASSERT_THAT(curves, SizeIs(1));
-  ASSERT_THAT(curves[0].chart.series, SizeIs(1)) << "the other unit's operation has no throughput";
-  EXPECT_EQ(curves[0].chart.series[0].label, "mul.f32");
-  EXPECT_TRUE(curves[0].chart.y.logarithmic);
-  EXPECT_EQ(curves[0].holder.samples[0].row_count(), 3u);
+  ASSERT_THAT(curves[0].series, SizeIs(1)) << "the other unit's operation has no throughput";
+  EXPECT_EQ(curves[0].series[0].label, "mul.f32");
+  EXPECT_TRUE(curves[0].y.logarithmic);
+  EXPECT_EQ(curves[0].samples.row_count(), 3u);
 }
 
 TEST(ComputeSection, LeavesOutListsThatDoNotFit) {

@@ -20,15 +20,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<std::string> lines_of(const report::Curve& curve) {
+std::vector<std::string> lines_of(const report::Chart& curve) {
   std::vector<std::string> names;
-  for (const report::Series& series : curve.chart.series) names.push_back(series.label);
+  for (const report::Series& series : curve.series) names.push_back(series.label);
   return names;
 }
 
 // The mean latency of line `line` at the least footprint that is not below.
-double latency_at(const report::Curve& curve, double line, double footprint) {
-  const SampleTable& table = curve.holder.samples.front();
+double latency_at(const report::Chart& curve, double line, double footprint) {
+  const SampleTable& table = curve.samples;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     if (table.data[1][r] == line && table.data[0][r] >= footprint) return table.data[2][r];
   }
@@ -41,7 +41,7 @@ MemoryElement& element(Topology& topology, const std::string& id) {
 
 TEST(Curve, GoesThroughEveryLevelWithoutTheTimer) {
   const Topology topology = saved_report("h200");
-  const std::optional<report::Curve> curve = report::latency_curve(topology);
+  const std::optional<report::Chart> curve = report::latency_curve(topology);
   ASSERT_TRUE(curve);
   EXPECT_THAT(lines_of(*curve), ElementsAre("global loads", "texture loads", "read-only loads", "constant loads",
                                             "device memory, with what TLB misses add"));
@@ -52,17 +52,17 @@ TEST(Curve, GoesThroughEveryLevelWithoutTheTimer) {
 }
 
 TEST(Curve, MarksCapacitiesWithTheirEdgesLevelsAndReaches) {
-  const std::optional<report::Curve> curve = report::latency_curve(saved_report("h200"));
+  const std::optional<report::Chart> curve = report::latency_curve(saved_report("h200"));
   ASSERT_TRUE(curve);
   std::vector<std::string> labels;
-  for (const report::ChartMark& mark : curve->chart.marks) labels.push_back(mark.label);
+  for (const report::ChartMark& mark : curve->marks) labels.push_back(mark.label);
   for (const char* label :
        {"L1 data cache 240.5 KiB", "L2 cache 60 MiB", "L2 cache, near 281.2 cycles", "L2 cache, far 452.7 cycles",
         "Device memory 683.7 cycles", "First-level TLB reaches 256 MiB"}) {
     EXPECT_THAT(labels, Contains(label));
   }
   EXPECT_THAT(labels, Not(Contains(HasSubstr("Texture")))) << "is L1 by another name";
-  const auto l1 = std::ranges::find(curve->chart.marks, "L1 data cache 240.5 KiB", &report::ChartMark::label);
+  const auto l1 = std::ranges::find(curve->marks, "L1 data cache 240.5 KiB", &report::ChartMark::label);
   EXPECT_LT(l1->low, l1->value);
   EXPECT_GT(l1->high, l1->value);
 }
@@ -74,9 +74,9 @@ TEST(Curve, IsTheMeanOfTheLoads) {
   SampleTable& sweep = element(topology, "vl1").attributes.front().second.samples.front();
   sweep.timer_cycles = 10;
   sweep.data = {{1024, 2048, 2048}, {110, 110, 310}, {100, 30, 10}};
-  const std::optional<report::Curve> curve = report::latency_curve(topology);
+  const std::optional<report::Chart> curve = report::latency_curve(topology);
   ASSERT_TRUE(curve);
-  EXPECT_THAT(curve->holder.samples.front().data[2], ElementsAre(100, 150));
+  EXPECT_THAT(curve->samples.data[2], ElementsAre(100, 150));
 }
 
 TEST(Curve, AReportWithoutSweepsHasNoneAndSaysSo) {
@@ -120,12 +120,12 @@ Topology with_bandwidths() {
 }
 
 TEST(BandwidthCurve, HasALineForOneSmAndOneForAll) {
-  const std::optional<report::Curve> curve = report::bandwidth_curve(with_bandwidths());
+  const std::optional<report::Chart> curve = report::bandwidth_curve(with_bandwidths());
   ASSERT_TRUE(curve);
   EXPECT_THAT(lines_of(*curve), ElementsAre("one SM", "all 132 SMs"));
-  EXPECT_EQ(curve->holder.samples.front().row_count(), 5u) << "what is no number is left out";
+  EXPECT_EQ(curve->samples.row_count(), 5u) << "what is no number is left out";
   std::vector<std::string> labels;
-  for (const report::ChartMark& mark : curve->chart.marks) labels.push_back(mark.label);
+  for (const report::ChartMark& mark : curve->marks) labels.push_back(mark.label);
   EXPECT_THAT(labels, ElementsAre("L1 data cache 240.5 KiB", "L2 cache 60 MiB"));
   EXPECT_FALSE(report::bandwidth_curve(saved_report("h200")));
 }
@@ -139,10 +139,10 @@ TEST(BandwidthCurve, HasLinesOfColdPassesBesideThem) {
   cold.columns[0].name = "cold_footprint_bytes";
   for (double& rate : cold.data[2]) rate /= 2;
   samples.push_back(cold);
-  const std::optional<report::Curve> curve = report::bandwidth_curve(topology);
+  const std::optional<report::Chart> curve = report::bandwidth_curve(topology);
   ASSERT_TRUE(curve);
   EXPECT_THAT(lines_of(*curve), ElementsAre("one SM", "all 132 SMs", "one SM, cold", "all 132 SMs, cold"));
-  EXPECT_EQ(curve->holder.samples.front().data[2][5], 1.25e11);
+  EXPECT_EQ(curve->samples.data[2][5], 1.25e11);
 }
 
 TEST(BandwidthCurve, StandsBesideTheLatencies) {
@@ -176,16 +176,16 @@ TEST(ComparedCurves, HaveALineForEachReportWithoutItsOwnTimer) {
       }
     }
   }
-  const std::vector<report::Curve> curves = report::compared_curves({&first, &second}, {"a", "b"});
+  const std::vector<report::Chart> curves = report::compared_curves({&first, &second}, {"a", "b"});
   ASSERT_FALSE(curves.empty());
-  EXPECT_EQ(curves.front().chart.title, "Latency of all levels: global loads");
+  EXPECT_EQ(curves.front().title, "Latency of all levels: global loads");
   EXPECT_THAT(lines_of(curves.front()), ElementsAre("a", "b"));
   for (const double footprint : {1024.0, 8.0 * (1 << 20)}) {
     EXPECT_GT(latency_at(curves.front(), 0, footprint), 0);
     EXPECT_NEAR(latency_at(curves.front(), 1, footprint), latency_at(curves.front(), 0, footprint), 0.1);
   }
   std::vector<std::string> labels;
-  for (const report::ChartMark& mark : curves.front().chart.marks) labels.push_back(mark.label);
+  for (const report::ChartMark& mark : curves.front().marks) labels.push_back(mark.label);
   EXPECT_THAT(labels, Contains("a: L1 data cache 240.5 KiB"));
   EXPECT_THAT(labels, Contains("b: L1 data cache 240.5 KiB"));
 }
@@ -194,8 +194,8 @@ TEST(ComparedCurves, OfGpusOfTwoVendorsAreOfWhatBothHave) {
   const Topology nvidia = saved_report("h200");
   const Topology amd = saved_report("mi300x");
   std::vector<std::string> titles;
-  for (const report::Curve& curve : report::compared_curves({&nvidia, &amd}, {"a", "b"})) {
-    titles.push_back(curve.chart.title);
+  for (const report::Chart& curve : report::compared_curves({&nvidia, &amd}, {"a", "b"})) {
+    titles.push_back(curve.title);
     EXPECT_THAT(lines_of(curve), ElementsAre("a", "b"));
   }
   EXPECT_THAT(titles, Contains("Latency of all levels: global loads"));
@@ -206,13 +206,13 @@ TEST(ComparedCurves, OfManyAreAsManyLinesAsThereAreColours) {
   const Topology topology = with_bandwidths();
   const std::vector<const Topology*> reports(10, &topology);
   const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
-  const std::vector<report::Curve> curves = report::compared_curves(reports, names);
-  for (const report::Curve& curve : curves) {
-    EXPECT_EQ(curve.chart.series.size(), 8u) << curve.chart.title;
-    EXPECT_EQ(curve.chart.series_left_out, 2u) << curve.chart.title;
-    EXPECT_THAT(curve.chart.marks, testing::IsEmpty());
+  const std::vector<report::Chart> curves = report::compared_curves(reports, names);
+  for (const report::Chart& curve : curves) {
+    EXPECT_EQ(curve.series.size(), 8u) << curve.title;
+    EXPECT_EQ(curve.series_left_out, 2u) << curve.title;
+    EXPECT_THAT(curve.marks, testing::IsEmpty());
   }
-  EXPECT_EQ(curves.back().chart.title, "Bandwidth of all levels: the whole chip");
+  EXPECT_EQ(curves.back().title, "Bandwidth of all levels: the whole chip");
   const std::string page = diff_to_html({{"a.json", topology}, {"b.json", topology}});
   EXPECT_THAT(page, HasSubstr(">Over footprint</h2>"));
   EXPECT_THAT(page,

@@ -155,7 +155,7 @@ TEST(Formats, SvgIsWellFormed) {
       if (element.id == "cache_1") break;  // the others of the large report are the same
       for (const auto& [id, attribute] : element.attributes) {
         for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
-          EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute).text()));
+          EXPECT_TRUE(is_xml(report::plot_svg(chart).text()));
           ++plots;
         }
       }
@@ -224,7 +224,7 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
       table_of("l1.latency.histogram", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70, 80}, {1, 9, 1}})};
   latency.samples[0].timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
-  const std::string text = report::figure(3, charts.at(0), latency).text();
+  const std::string text = report::figure(3, charts.at(0)).text();
   EXPECT_THAT(text, HasSubstr("loads at each latency. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
   EXPECT_THAT(text, HasSubstr("30 cycles of the timer are taken off"));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
@@ -237,7 +237,7 @@ TEST(Formats, PointsHaveNoLines) {
                                 {{0, 1, 2}, {270, 280, 290}})};
   const auto has_line = [&] {
     const report::Chart chart = report::charts_of("", "latency", attribute).at(0);
-    return report::plot_svg(chart, attribute).text().find("stroke-width=\"1.5\"") != std::string::npos;
+    return report::plot_svg(chart).text().find("stroke-width=\"1.5\"") != std::string::npos;
   };
   EXPECT_FALSE(has_line());
   attribute.samples[0].plot = Plot::kLine;
@@ -253,7 +253,7 @@ std::size_t count_of(std::string_view part, std::string_view text) {
 std::string plotted(SampleTable table) {
   Attribute attribute = api_value(1.0, "");
   attribute.samples = {std::move(table)};
-  return report::plot_svg(report::charts_of("", "value", attribute).at(0), attribute).text();
+  return report::plot_svg(report::charts_of("", "value", attribute).at(0)).text();
 }
 
 // All of it is evicted, but for noise.
@@ -539,7 +539,7 @@ TEST(Chart, MarksAreTheDetailsThatTheTableNames) {
   EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("latency", "p50"));
   EXPECT_EQ(charts[0].marks[0].value, 40);
   // The timer's cost is in the samples, and in no plot of them.
-  EXPECT_THAT(report::drawn_column(latency, charts[0], "raw_latency_cycles"), testing::ElementsAre(30, 40, 50));
+  EXPECT_THAT(charts[0].column("raw_latency_cycles"), testing::ElementsAre(30, 40, 50));
   EXPECT_EQ(charts[0].x.label, "latency");
   EXPECT_THAT(labels_of(charts.at(1)), testing::ElementsAre("latency", "level 1", "level 2", "level 3"));
 }
@@ -558,8 +558,8 @@ TEST(Chart, TheTimerIsTakenOffRawLatenciesAlone) {
   EXPECT_EQ(chart.marks[1].value, 5000);
   EXPECT_EQ(chart.marks[2].value, 40);
   EXPECT_TRUE(chart.marks[2].across);
-  EXPECT_THAT(report::drawn_column(size, chart, "footprint_bytes"), testing::ElementsAre(1024, 8192));
-  EXPECT_THAT(report::drawn_column(size, chart, "raw_latency_cycles"), testing::ElementsAre(30, 270));
+  EXPECT_THAT(chart.column("footprint_bytes"), testing::ElementsAre(1024, 8192));
+  EXPECT_THAT(chart.column("raw_latency_cycles"), testing::ElementsAre(30, 270));
 }
 
 // Plots of two reports share their axes: a timer that takes longer is no slower cache.
@@ -570,7 +570,7 @@ TEST(Chart, ReportsWithOtherTimersAreAlike) {
                                 {{40 + timer_cycles, 50 + timer_cycles}, {9, 1}})};
     latency.samples[0].timer_cycles = timer_cycles;
     const report::Chart chart = report::charts_of("", "latency", latency).at(0);
-    return report::plot_svg(chart, latency).text();
+    return report::plot_svg(chart).text();
   };
   EXPECT_EQ(drawn_with(30), drawn_with(47));
 }
@@ -581,7 +581,7 @@ TEST(Chart, RawLatenciesOfAnUnknownTimerAreCalledSo) {
   latency.samples = {table_of("levels", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70}, {9, 1}})};
   const report::Chart chart = report::charts_of("", "latency", latency).at(0);
   EXPECT_EQ(chart.x.label, "raw latency");
-  EXPECT_THAT(report::drawn_column(latency, chart, "raw_latency_cycles"), testing::ElementsAre(60, 70));
+  EXPECT_THAT(chart.column("raw_latency_cycles"), testing::ElementsAre(60, 70));
 }
 
 const Column kInFlightColumn = axis("warps_in_flight", "in flight", "warps");
@@ -632,9 +632,9 @@ TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
   const report::Chart chart = report::charts_of("", "read bandwidth", bandwidth).at(0);
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("read bandwidth"));
   ASSERT_THAT(chart.beyond, SizeIs(1));
-  EXPECT_THAT(report::figure(0, chart, bandwidth).text(), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
+  EXPECT_THAT(report::figure(0, chart).text(), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
   // The line itself goes up and down by most of the plot's height.
-  const std::string svg = report::plot_svg(chart, bandwidth).text();
+  const std::string svg = report::plot_svg(chart).text();
   const std::size_t path = svg.find("<path class=\"series series-1\" stroke-width=\"1.5\" d=\"M");
   ASSERT_NE(path, std::string::npos);
   std::istringstream places(svg.substr(svg.find("d=\"M", path) + 4));

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 
 #include "report/drawing/bandwidth_curve.h"
@@ -12,19 +10,11 @@
 namespace gputopo::report {
 namespace {
 
-// A line of one report's curve.
-struct ReportLine {
-  std::size_t report;
-  std::vector<double> footprints;
-  std::vector<double> values;
-};
-
-// Of one way that loads take, with the axes and columns of the first report that has it.
+// One way that loads take.
 struct Way {
   std::string label;
-  Chart like;
-  std::vector<Column> columns;
-  std::vector<ReportLine> lines;
+  Chart chart;                       // a line for each report
+  std::vector<std::size_t> reports;  // that have it
 };
 
 // GPUs have different numbers of SMs, and AMD's are CUs: "all 132 SMs" are all.
@@ -33,83 +23,63 @@ std::string way_of(const std::string& label) {
   return label.starts_with("one ") ? "one SM or CU" : label;
 }
 
-ReportLine report_line(std::size_t report, const SampleTable& table, double number) {
-  ReportLine line{report, {}, {}};
-  for (std::size_t r = 0; r < table.row_count(); ++r) {
-    if (table.data[1][r] != number) continue;
-    line.footprints.push_back(table.data[0][r]);
-    line.values.push_back(table.data[2][r]);
-  }
-  return line;
+// A chart for lines of the same kind.
+Chart chart_like(const Chart& curve, const std::string& title) {
+  Chart chart = empty_chart(title, "", curve.samples.columns[0], curve.samples.columns[2]);
+  chart.x = curve.x;
+  chart.y = curve.y;
+  return chart;
 }
 
-void add_ways(std::size_t report, const Curve& curve, std::vector<Way>& ways) {
-  const SampleTable& table = curve.holder.samples.front();
-  for (const Series& series : curve.chart.series) {
+void add_ways(std::size_t report, const std::string& name, const Chart& curve, std::vector<Way>& ways) {
+  constexpr std::size_t kMostLines = 8;  // colours
+  for (const Series& series : curve.series) {
     const std::string label = way_of(series.label);
     auto way = std::ranges::find(ways, label, &Way::label);
-    if (way == ways.end()) way = ways.insert(ways.end(), Way{label, curve.chart, table.columns, {}});
+    if (way == ways.end()) {
+      way = ways.insert(ways.end(), Way{label, chart_like(curve, fmt::format("{}: {}", curve.title, label)), {}});
+    }
     // Two lines of one report would be taken for two reports.
-    if (!way->lines.empty() && way->lines.back().report == report) continue;
-    way->lines.push_back(report_line(report, table, series.where.front().second));
+    if (!way->reports.empty() && way->reports.back() == report) continue;
+    way->reports.push_back(report);
+    if (way->chart.series.size() < kMostLines) {
+      add_line(name, static_cast<double>(report), points_of(curve, series), way->chart);
+    } else {
+      ++way->chart.series_left_out;
+    }
   }
 }
 
 // A name is long enough beside one other; of more nobody could tell which belongs to which.
-void add_capacities(const std::vector<const Topology*>& reports, const std::vector<std::string>& names, Curve& curve) {
+void add_capacities(const std::vector<const Topology*>& reports, const std::vector<std::string>& names, Chart& curve) {
   constexpr std::size_t kMostReports = 2;
   if (reports.size() > kMostReports) return;
-  const auto [least, greatest] = std::ranges::minmax(curve.holder.samples.front().data[0]);
+  const Range footprints = range_of(curve.column(curve.x.column));
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (ChartMark& mark : capacity_marks(*reports[i])) {
-      if (mark.value < least || mark.value > greatest) continue;
+      if (mark.value < footprints.least || mark.value > footprints.greatest) continue;
       mark.label = fmt::format("{}: {}", names[i], mark.label);
       mark.low = mark.high = std::nullopt;  // bands of several would cover each other
-      curve.chart.marks.push_back(std::move(mark));
+      curve.marks.push_back(std::move(mark));
     }
   }
-}
-
-Curve curve_of_way(const Way& way, std::size_t number, const std::vector<std::string>& names) {
-  constexpr std::size_t kMostLines = 8;  // colours
-  Curve curve;
-  Chart& chart = curve.chart;
-  chart.title = fmt::format("{}: {}", way.like.title, way.label);
-  chart.table = fmt::format("compared_{}", number);
-  chart.x = way.like.x;
-  chart.y = way.like.y;
-  SampleTable table{.name = chart.table, .plot = Plot::kLine, .columns = way.columns};
-  table.columns[1].quantity = "report";
-  table.data.resize(table.columns.size());
-  for (const ReportLine& line : way.lines) {
-    if (chart.series.size() == kMostLines) {
-      ++chart.series_left_out;
-      continue;
-    }
-    const auto report = static_cast<double>(line.report);
-    table.data[0].insert(table.data[0].end(), line.footprints.begin(), line.footprints.end());
-    table.data[1].insert(table.data[1].end(), line.footprints.size(), report);
-    table.data[2].insert(table.data[2].end(), line.values.begin(), line.values.end());
-    chart.series.push_back({names[line.report], way.columns[2].name, {{kLineColumn, report}}});
-  }
-  curve.holder.samples.push_back(std::move(table));
-  return curve;
 }
 
 }  // namespace
 
-std::vector<Curve> compared_curves(const std::vector<const Topology*>& reports, const std::vector<std::string>& names) {
-  std::vector<Curve> curves;
+std::vector<Chart> compared_curves(const std::vector<const Topology*>& reports, const std::vector<std::string>& names) {
+  std::vector<Chart> curves;
   for (auto* const make : {latency_curve, bandwidth_curve}) {
     std::vector<Way> ways;
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      if (const std::optional<Curve> curve = make(*reports[i])) add_ways(i, *curve, ways);
+      if (const std::optional<Chart> curve = make(*reports[i])) add_ways(i, names[i], *curve, ways);
     }
-    for (const Way& way : ways) {
-      if (way.lines.size() < 2) continue;
-      Curve& curve = curves.emplace_back(curve_of_way(way, curves.size(), names));
-      // What global loads pass.
-      if (&way == &ways.front() || make == bandwidth_curve) add_capacities(reports, names, curve);
+    for (Way& way : ways) {
+      if (way.reports.size() < 2) continue;
+      way.chart.samples.name = fmt::format("compared_{}", curves.size());
+      // Global loads pass the caches that have capacity marks; other ways of loads do not.
+      if (&way == &ways.front() || make == bandwidth_curve) add_capacities(reports, names, way.chart);
+      curves.push_back(std::move(way.chart));
     }
   }
   return curves;

@@ -15,8 +15,6 @@
 namespace gputopo::report {
 namespace {
 
-constexpr const char* kBandwidth = "bytes_per_second";
-
 constexpr const char* kColdColumn = "cold_footprint_bytes";
 
 struct RateLine {
@@ -57,7 +55,7 @@ std::string name_of_line(const RateLine& line, double all, const std::string& un
 
 }  // namespace
 
-std::optional<Curve> bandwidth_curve(const Topology& topology) {
+std::optional<Chart> bandwidth_curve(const Topology& topology) {
   Rates rates;
   for (const MemoryElement& element : topology.memory) {
     for (const AttributeId id : {AttributeId::kReadBandwidth, AttributeId::kSmReadBandwidth}) {
@@ -70,32 +68,19 @@ std::optional<Curve> bandwidth_curve(const Topology& topology) {
   if (rates.empty() || rates.size() > kMostLines) return std::nullopt;
   const Attribute* count = find(topology.compute, AttributeId::kSmCount);
   const double all = count == nullptr ? 0 : count->number().value_or(0);
-  Curve curve;
-  Chart& chart = curve.chart;
-  chart.title = "Bandwidth of all levels";
-  chart.table = "bandwidth_curve";
-  chart.x = {kFootprintColumn, "footprint", "B", true};
-  chart.y = {kBandwidth, "bandwidth", "B/s", true};
-  SampleTable table{.name = chart.table, .plot = Plot::kLine};
-  table.columns = {{kFootprintColumn, ColumnRole::kAxis, "footprint", "B"},
-                   {kLineColumn, ColumnRole::kSeries, "line", ""},
-                   {kBandwidth, ColumnRole::kValue, "bandwidth", "B/s"}};
-  table.data.resize(table.columns.size());
-  for (const auto& [of_line, by_footprint] : rates) {
-    const auto line = static_cast<double>(chart.series.size());
-    for (const auto& [footprint, rate] : by_footprint) {
-      table.data[0].push_back(footprint);
-      table.data[1].push_back(line);
-      table.data[2].push_back(rate);
-    }
-    chart.series.push_back({name_of_line(of_line, all, unit_name(topology.vendor)), kBandwidth, {{kLineColumn, line}}});
+  Chart chart =
+      empty_chart("Bandwidth of all levels", "bandwidth_curve", {kFootprintColumn, ColumnRole::kAxis, "footprint", "B"},
+                  {"bytes_per_second", ColumnRole::kValue, "bandwidth", "B/s"});
+  chart.x.logarithmic = chart.y.logarithmic = true;
+  for (const auto& [line, by_footprint] : rates) {
+    add_line(name_of_line(line, all, unit_name(topology.vendor)), static_cast<double>(chart.series.size()),
+             {by_footprint.begin(), by_footprint.end()}, chart);
   }
-  const auto [least, greatest] = std::ranges::minmax(table.data[0]);
+  const Range footprints = range_of(chart.column(kFootprintColumn));
   for (ChartMark& mark : capacity_marks(topology)) {
-    if (mark.value >= least && mark.value <= greatest) chart.marks.push_back(std::move(mark));
+    if (mark.value >= footprints.least && mark.value <= footprints.greatest) chart.marks.push_back(std::move(mark));
   }
-  curve.holder.samples.push_back(std::move(table));
-  return curve;
+  return chart;
 }
 
 }  // namespace gputopo::report

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxSeries = 8;
 constexpr std::size_t kMaxMarks = 8;
+constexpr const char* kLineColumn = "line";
+
 // From this ratio of the greatest to the least on, equal steps hide the small values.
 constexpr double kLogarithmicFrom = 40;
 // Latencies over footprints are levels, whose ratios count.
@@ -23,24 +25,12 @@ constexpr double kLevelsLogarithmicFrom = 10;
 
 using Places = std::vector<std::size_t>;  // of columns in their table
 
-struct Range {
-  double least = INFINITY;
-  double greatest = -INFINITY;
-  void add(const std::vector<double>& values) {
-    for (const double value : values) {
-      if (!std::isfinite(value)) continue;
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
-    }
-  }
-};
-
 // An axis for columns of one unit; the first gives it its name.
 Axis axis_of(const SampleTable& table, const Places& columns, double logarithmic_from = kLogarithmicFrom) {
   const Column& first = table.columns[columns.front()];
   Range range;
   for (const std::size_t column : columns) range.add(table.data[column]);
-  return {first.name, first.quantity, first.unit, range.least > 0 && range.greatest >= logarithmic_from * range.least};
+  return {first.name, first.quantity, first.unit, range.spans(logarithmic_from)};
 }
 
 // ---- Lines ----
@@ -155,7 +145,7 @@ SampleTable without_timer(const SampleTable& table) {
 // ---- Charts ----
 
 // The chart of a table; nothing where the table lacks the columns that its plot needs.
-std::optional<Chart> chart_of_table(const std::string& title, const SampleTable& table) {
+std::optional<Chart> chart_of_table(const std::string& title, SampleTable table) {
   const Places axes = columns_with(table, ColumnRole::kAxis);
   const Places values = columns_with(table, ColumnRole::kValue);
   const bool is_over_two_axes = table.plot == Plot::kDensity || table.plot == Plot::kMap;
@@ -163,7 +153,7 @@ std::optional<Chart> chart_of_table(const std::string& title, const SampleTable&
       values.empty()) {
     return std::nullopt;
   }
-  Chart chart{.title = title, .table = table.name, .plot = table.plot};
+  Chart chart{.title = title, .plot = table.plot};
   chart.x = axis_of(table, {axes[0]});
   switch (table.plot) {
     case Plot::kBars:
@@ -187,6 +177,7 @@ std::optional<Chart> chart_of_table(const std::string& title, const SampleTable&
       if (table.plot == Plot::kPoints && chart.x.unit.empty()) chart.x.logarithmic = false;
       break;
   }
+  chart.samples = std::move(table);
   return chart;
 }
 
@@ -202,12 +193,11 @@ struct Extent {
   Range y;
 };
 
-Extent extent_of(const Attribute& attribute, const Chart& chart) {
+Extent extent_of(const Chart& chart) {
   Extent extent;
-  const auto add = [&](Range& range, const std::string& name) { range.add(drawn_column(attribute, chart, name)); };
-  add(extent.x, chart.x.column);
-  if (chart.series.empty()) add(extent.y, chart.y.column);
-  for (const Series& series : chart.series) add(extent.y, series.column);
+  extent.x.add(chart.column(chart.x.column));
+  if (chart.series.empty()) extent.y.add(chart.column(chart.y.column));
+  for (const Series& series : chart.series) extent.y.add(chart.column(series.column));
   return extent;
 }
 
@@ -219,7 +209,7 @@ bool is_in(const Range& range, double value, double room) {
 bool flattens(const Range& samples, double value) {
   constexpr double kLeastPart = 0.25;  // of the axis that the samples take
   Range all = samples;
-  all.add({value});
+  all.add(value);
   if (all.least < kStartsAtNothing * all.greatest) all.least = std::min(all.least, 0.0);
   const double span = samples.greatest - samples.least;
   return span > 0 && span < kLeastPart * (all.greatest - all.least);
@@ -264,7 +254,7 @@ std::vector<ChartMark> marks_of(const Value& detail, const std::string& label) {
 
 // The value with its interval, and the details that the table names.
 void add_marks(Chart& chart, const SampleTable& table, const std::string& value_name, const Attribute& attribute) {
-  const Extent extent = extent_of(attribute, chart);
+  const Extent extent = extent_of(chart);
   if (const std::optional<double> value = attribute.number()) {
     const ChartMark mark{
         .label = value_name, .value = *value, .low = attribute.low, .high = attribute.high, .is_value = true};
@@ -297,30 +287,64 @@ std::vector<Chart> charts_of(const std::string& title, const std::string& name, 
   // Each of several has a title of its own: by what its table is called.
   std::map<std::string, int> seen;
   for (Chart& chart : charts) {
-    if (charts.size() > 1) chart.title += ", " + readable(last_part(chart.table));
+    if (charts.size() > 1) chart.title += ", " + readable(last_part(chart.samples.name));
     if (const int times = ++seen[chart.title]; times > 1) chart.title += fmt::format(" {}", times);
   }
   return charts;
 }
 
-const std::vector<double>* find_column(const Attribute& attribute, const Chart& chart, std::string_view column) {
-  for (const SampleTable& table : attribute.samples) {
-    if (table.name != chart.table) continue;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (table.columns[c].name == column) return &table.data[c];
-    }
-  }
-  return nullptr;
+const std::vector<double>& Chart::column(std::string_view name) const {
+  static const std::vector<double> kNone;
+  const auto found = std::ranges::find(samples.columns, name, &Column::name);
+  return found == samples.columns.end() ? kNone
+                                        : samples.data[static_cast<std::size_t>(found - samples.columns.begin())];
 }
 
-std::vector<double> drawn_column(const Attribute& attribute, const Chart& chart, std::string_view column) {
-  const std::vector<double>* raw = find_column(attribute, chart, column);
-  if (raw == nullptr) return {};
-  std::vector<double> drawn = *raw;
-  if (std::ranges::find(chart.timed_columns, column) != chart.timed_columns.end()) {
-    for (double& cycles : drawn) cycles -= chart.timer_cycles;
+Points points_of(const Chart& chart, const Series& series) {
+  const std::vector<double>& xs = chart.column(chart.x.column);
+  const std::vector<double>& ys = chart.column(series.column);
+  Points points;
+  for (std::size_t r = 0; r < std::min(xs.size(), ys.size()); ++r) {
+    const bool is_of_series = std::ranges::all_of(
+        series.where, [&](const auto& condition) { return chart.column(condition.first)[r] == condition.second; });
+    if (is_of_series && std::isfinite(xs[r]) && std::isfinite(ys[r])) points.emplace_back(xs[r], ys[r]);
   }
-  return drawn;
+  return points;
+}
+
+Chart empty_chart(std::string title, std::string table, Column x, Column y) {
+  Chart chart{.title = std::move(title)};
+  chart.x = {x.name, x.quantity, x.unit};
+  chart.y = {y.name, y.quantity, y.unit};
+  chart.samples = {.name = std::move(table), .plot = Plot::kLine};
+  chart.samples.columns = {std::move(x), {kLineColumn, ColumnRole::kSeries, kLineColumn, ""}, std::move(y)};
+  chart.samples.data.resize(chart.samples.columns.size());
+  return chart;
+}
+
+void add_line(const std::string& label, double number, const Points& points, Chart& chart) {
+  for (const auto& [x, y] : points) {
+    chart.samples.data[0].push_back(x);
+    chart.samples.data[1].push_back(number);
+    chart.samples.data[2].push_back(y);
+  }
+  chart.series.push_back({label, chart.y.column, {{kLineColumn, number}}});
+}
+
+void Range::add(double value) {
+  if (!std::isfinite(value)) return;
+  least = std::min(least, value);
+  greatest = std::max(greatest, value);
+}
+
+void Range::add(const std::vector<double>& values) {
+  for (const double value : values) add(value);
+}
+
+Range range_of(const std::vector<double>& values) {
+  Range range;
+  range.add(values);
+  return range;
 }
 
 }  // namespace gputopo::report

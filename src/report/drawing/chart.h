@@ -1,7 +1,9 @@
-// What to draw of a table of samples: decided once, by what the table says of itself and its columns, for the plots in
-// Markdown and those in HTML alike. New probes get their plots without a line here.
+// The description of a plot, from which every format draws it: SVG (plot.h), characters
+// (report/terminal/curve_text.cpp) and, in pages, ECharts (report/html/page.cpp, web/src/option.js). The table of
+// samples decides what is drawn, so a new probe gets its plot without a line here.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +17,8 @@ namespace gputopo::report {
 // The unit of latencies and of what timing adds to them.
 inline constexpr const char* kCycles = "cycles";
 
-// An axis whose least sample is a smaller part of its greatest than this starts at nothing; what is far from nothing
-// would be a flat line.
+// An axis starts at zero if its least sample is a smaller part of its greatest than this. Samples far from zero would
+// be a flat line on such an axis.
 inline constexpr double kStartsAtNothing = 0.4;
 
 struct Axis {
@@ -36,26 +38,29 @@ struct ChartMark {
   bool is_value = false;  // the attribute's own
 };
 
+// A line: those rows of the samples that have these values in these columns, or all rows.
 struct Series {
   std::string label;
-  std::string column;  // of its y
-  // Only the rows with this value in each of these columns; empty: all.
-  std::vector<std::pair<std::string, double>> where;
+  std::string column;  // its y
+  std::vector<std::pair<std::string, double>> where = {};
 };
 
 struct Chart {
   std::string title;  // "L1 data cache: size"
-  std::string table;  // name of the SampleTable
   Plot plot = Plot::kLine;
+  SampleTable samples;  // as they are drawn: latencies are without the timer, as values are
   Axis x;
-  Axis y;                                  // of Plot::kBars: the counts
-  Axis weight;                             // of Plot::kDensity: the counts; of Plot::kMap: the values
-  std::vector<Series> series;              // but of Plot::kDensity and Plot::kMap
-  double timer_cycles = 0;                 // what is taken off the columns of raw latencies, as the value has it
-  std::vector<std::string> timed_columns;  // these columns
+  Axis y;                                  // the counts of Plot::kBars
+  Axis weight;                             // the counts of Plot::kDensity, the values of Plot::kMap
+  std::vector<Series> series;              // empty for Plot::kDensity and Plot::kMap
+  double timer_cycles = 0;                 // was subtracted from the raw latencies
+  std::vector<std::string> timed_columns;  // the columns that it was subtracted from
   std::size_t series_left_out = 0;         // of a table with more combinations than can be told apart
   std::vector<ChartMark> marks;            // within the samples, or so near that the axis is extended to them
   std::vector<ChartMark> beyond;           // on an axis that holds these, too, the samples would be a flat line
+
+  // The samples of one column; empty where there is no such column.
+  [[nodiscard]] const std::vector<double>& column(std::string_view name) const;
 };
 
 // One for each table of samples that says what its plot is and has the columns for it. `name` is the attribute's, for
@@ -63,10 +68,27 @@ struct Chart {
 [[nodiscard]] std::vector<Chart> charts_of(const std::string& title, const std::string& name,
                                            const Attribute& attribute);
 
-// A column of the chart's table as it was measured.
-[[nodiscard]] const std::vector<double>* find_column(const Attribute& attribute, const Chart& chart,
-                                                     std::string_view column);
-// The same as it is drawn, without the timer; empty where there is no such column.
-[[nodiscard]] std::vector<double> drawn_column(const Attribute& attribute, const Chart& chart, std::string_view column);
+using Points = std::vector<std::pair<double, double>>;
+
+// The points of a line that are finite, in the order of the samples.
+[[nodiscard]] Points points_of(const Chart& chart, const Series& series);
+
+// A chart without lines yet, whose samples are made for it. No attribute has them.
+[[nodiscard]] Chart empty_chart(std::string title, std::string table, Column x, Column y);
+// Adds a line to such a chart. Its samples have `number` in the column "line".
+void add_line(const std::string& label, double number, const Points& points, Chart& chart);
+
+// The finite numbers of what lies along an axis.
+struct Range {
+  double least = INFINITY;
+  double greatest = -INFINITY;
+  void add(double value);
+  void add(const std::vector<double>& values);
+  [[nodiscard]] bool empty() const { return !(least <= greatest); }
+  // Whether all are positive and the greatest is at least so many times the least: a logarithmic axis shows them
+  // better.
+  [[nodiscard]] bool spans(double times) const { return least > 0 && greatest >= times * least; }
+};
+[[nodiscard]] Range range_of(const std::vector<double>& values);
 
 }  // namespace gputopo::report

@@ -10,6 +10,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/operation.h"
+#include "report/drawing/draw.h"
 #include "report/words/hierarchy.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
@@ -19,16 +20,6 @@ namespace gputopo::report {
 namespace {
 
 constexpr double kFigureWidth = 760;
-
-Markup words_at(double x, double y, const char* classes, const std::string& text, ProgramText more = "") {
-  return markup("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", px(x), px(y), classes, more, text);
-}
-
-Markup opened(const std::string& name, double width, double height) {
-  return markup(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" role=\"img\" aria-label=\"{}\">\n",
-      px(width), px(height), name);
-}
 
 // ---- The units ----
 
@@ -139,16 +130,15 @@ Markup matrix_cells(const MatrixOrder& order, const Pairs& pairs, double left, d
       const auto pair = pairs.find({order.places[row], order.places[column]});
       std::string& path = pair == pairs.end() ? unknown : by_step[static_cast<int>(std::lround(pair->second * kSteps))];
       constexpr double kInside = kCell - 2;
-      path += fmt::format("M{} {}h{}v{}h-{}z", px(left + static_cast<double>(column) * kCell + 1),
-                          px(top + static_cast<double>(row) * kCell + 1), px(kInside), px(kInside), px(kInside));
+      path += path_box(left + static_cast<double>(column) * kCell + 1, top + static_cast<double>(row) * kCell + 1,
+                       kInside, kInside);
     }
   }
   Markup text;
   for (const auto& [step, path] : by_step) {
     // What shares nothing is there all the same.
     constexpr double kFaintest = 0.06;
-    text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
-                   px(std::max(static_cast<double>(step) / kSteps, kFaintest)), path);
+    text += svg_dots(std::max(static_cast<double>(step) / kSteps, kFaintest), path);
   }
   if (!unknown.empty()) text += markup("<path class=\"cell unknown\" d=\"{}\"/>\n", unknown);
   return text;
@@ -176,54 +166,28 @@ std::vector<Bar> peaks_of(const Topology& topology) {
 
 // ---- Curves ----
 
-class CurveBuilder {
- public:
-  CurveBuilder(std::string heading, const std::string& name, Column x, Column y) {
-    curve_.heading = std::move(heading);
-    curve_.chart.title = curve_.heading;
-    curve_.chart.table = name;
-    curve_.chart.x = {x.name, x.quantity, x.unit, true};
-    curve_.chart.y = {y.name, y.quantity, y.unit, false};
-    SampleTable table{.name = name, .plot = Plot::kLine};
-    table.columns = {std::move(x), {"line", ColumnRole::kSeries, "line", ""}, std::move(y)};
-    table.data.resize(table.columns.size());
-    curve_.holder.samples.push_back(std::move(table));
+// Adds a line unless one of its numbers cannot be drawn.
+void add_checked_line(const std::string& label, const std::vector<double>& xs, const std::vector<double>& ys,
+                      Chart& chart) {
+  if (xs.size() != ys.size() || xs.size() < 2) return;
+  Points points;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (!(xs[i] > 0) || !std::isfinite(xs[i]) || !(ys[i] > 0) || !std::isfinite(ys[i])) return;
+    points.emplace_back(xs[i], ys[i]);
   }
+  add_line(label, static_cast<double>(chart.series.size()), points, chart);
+}
 
-  void add(const std::string& label, const std::vector<double>& xs, const std::vector<double>& ys) {
-    if (xs.size() != ys.size() || xs.size() < 2) return;
-    const auto number = static_cast<double>(curve_.chart.series.size());
-    SampleTable& table = curve_.holder.samples.front();
-    for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (!(xs[i] > 0) || !std::isfinite(xs[i]) || !(ys[i] > 0) || !std::isfinite(ys[i])) return;
-    }
-    for (std::size_t i = 0; i < xs.size(); ++i) {
-      table.data[0].push_back(xs[i]);
-      table.data[1].push_back(number);
-      table.data[2].push_back(ys[i]);
-    }
-    curve_.chart.series.push_back({label, curve_.chart.y.column, {{"line", number}}});
-  }
-
-  // What does not change is told by the value alone.
-  [[nodiscard]] bool is_flat() const {
-    const std::vector<double>& values = curve_.holder.samples.front().data[2];
-    if (values.empty()) return true;
-    constexpr double kVaries = 1.05;
-    const auto [least, greatest] = std::ranges::minmax(values);
-    return greatest < kVaries * least;
-  }
-  // Throughputs of operations are a thousand times apart.
-  DetailCurve take() {
-    constexpr double kManyTimes = 4;
-    const auto [least, greatest] = std::ranges::minmax(curve_.holder.samples.front().data[2]);
-    curve_.chart.y.logarithmic = greatest >= kManyTimes * least;
-    return std::move(curve_);
-  }
-
- private:
-  DetailCurve curve_;
-};
+// The value alone tells what does not change.
+void add_unless_flat(Chart chart, std::vector<Chart>& curves) {
+  constexpr double kVaries = 1.05;
+  constexpr double kManyTimes = 4;  // throughputs of operations are a thousand times apart
+  const Range range = range_of(chart.column(chart.y.column));
+  if (!range.spans(kVaries)) return;
+  chart.x.logarithmic = true;
+  chart.y.logarithmic = range.spans(kManyTimes);
+  curves.push_back(std::move(chart));
+}
 
 // One operation of each unit; of a report without units one of each class.
 std::vector<std::string> shown_operations(const Topology& topology) {
@@ -250,16 +214,17 @@ Markup peaks_svg(const Topology& topology) {
   constexpr double kValues = 120;
   const double room = kFigureWidth - kNames - kValues;
   const double most = *bars.front().peak->number();
-  Markup text = opened("Peaks of arithmetic as bars", kFigureWidth, kRow * static_cast<double>(bars.size()) + 4);
+  Markup text =
+      svg_opening_in_page("Peaks of arithmetic as bars", kFigureWidth, kRow * static_cast<double>(bars.size()) + 4);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double top = kRow * static_cast<double>(i) + 4;
     constexpr double kLeastWidth = 1;
     const double width = std::max(room * *bars[i].peak->number() / most, kLeastWidth);
-    text += words_at(kNames - 8, top + 13, "small", bars[i].name, " text-anchor=\"end\"");
+    text += svg_text(kNames - 8, top + 13, "small", bars[i].name, " text-anchor=\"end\"");
     text +=
         markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\" class=\"dots\"/>\n", px(kNames), px(top), px(width));
     const std::string signs = marks(*bars[i].peak);
-    text += words_at(kNames + width + 6, top + 13, "small strong",
+    text += svg_text(kNames + width + 6, top + 13, "small strong",
                      value_text(*bars[i].peak) + (signs.empty() ? "" : " " + signs));
   }
   return text + "</svg>\n";
@@ -279,12 +244,12 @@ Markup pipes_svg(const Topology& topology) {
   const double left = kUnitRoom + kNameRoom;
   constexpr double kTop = kNameRoom;
   constexpr double kLegend = 26;
-  Markup text = opened("Operations that share a unit", left + side + 8, kTop + side + kLegend);
+  Markup text = svg_opening_in_page("Operations that share a unit", left + side + 8, kTop + side + kLegend);
   text += matrix_cells(order, pairs, left, kTop);
   for (std::size_t i = 0; i < order.places.size(); ++i) {
     const std::string& name = operations[order.places[i]];
     const double middle = (static_cast<double>(i) + 0.5) * kCell + 4;
-    text += words_at(left - 6, kTop + middle, "small", name, " text-anchor=\"end\"");
+    text += svg_text(left - 6, kTop + middle, "small", name, " text-anchor=\"end\"");
     const double x = left + middle;
     text += markup("<text x=\"{0}\" y=\"{1}\" class=\"small\" transform=\"rotate(-90 {0} {1})\">{2}</text>\n", px(x),
                    px(kTop - 6), name);
@@ -294,39 +259,39 @@ Markup pipes_svg(const Topology& topology) {
     const double length = static_cast<double>(block.end - block.begin) * kCell;
     text += markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"mark\"/>\n", px(left + begin),
                    px(kTop + begin), px(length), px(length));
-    text += words_at(4, kTop + begin + length / 2 + 4, "small strong", block.name);
+    text += svg_text(4, kTop + begin + length / 2 + 4, "small strong", block.name);
   }
-  text += words_at(4, kTop + side + 18, "small faint",
+  text += svg_text(4, kTop + side + 18, "small faint",
                    "framed: one unit; dark: both take as long as one after the other; dashed: not told apart");
   return text + "</svg>\n";
 }
 
-std::vector<DetailCurve> detail_curves(const Topology& topology) {
-  std::vector<DetailCurve> curves;
+std::vector<Chart> detail_curves(const Topology& topology) {
+  std::vector<Chart> curves;
   const Column warps{"warps", ColumnRole::kAxis, "warps of an SM", ""};
   constexpr std::size_t kMostLines = 10;
-  CurveBuilder rates("Throughput over warps", "throughput_by_warps", warps,
-                     {"ops_per_clk", ColumnRole::kValue, "throughput", "ops/clk"});
+  Chart rates = empty_chart("Throughput over warps", "throughput_by_warps", warps,
+                            {"ops_per_clk", ColumnRole::kValue, "throughput", "ops/clk"});
   std::vector<std::string> names = shown_operations(topology);
   names.resize(std::min(names.size(), kMostLines));
   for (const std::string& name : names) {
     const Instruction* instruction = topology.find_instruction(name);
     if (instruction == nullptr) continue;
     const Attribute* throughput = find(instruction->attributes, AttributeId::kThroughput);
-    rates.add(name, numbers_of(throughput, "warps_tried"), numbers_of(throughput, "throughput_by_warps"));
+    add_checked_line(name, numbers_of(throughput, "warps_tried"), numbers_of(throughput, "throughput_by_warps"), rates);
   }
-  if (!rates.is_flat()) curves.push_back(rates.take());
-  const Column cycles{"latency_cycles", ColumnRole::kValue, "latency", "cycles"};
-  CurveBuilder barrier("Barrier over warps", "barrier_by_warps", warps, cycles);
+  add_unless_flat(std::move(rates), curves);
+  Chart barrier = empty_chart("Barrier over warps", "barrier_by_warps", warps,
+                              {"latency_cycles", ColumnRole::kValue, "latency", kCycles});
   const Attribute* latency = topology.find_attribute(ElementId::kControl, AttributeId::kBarrierLatency);
-  barrier.add("barrier", numbers_of(latency, "warps_tried"), numbers_of(latency, "cycles_by_warps"));
-  if (!barrier.is_flat()) curves.push_back(barrier.take());
-  CurveBuilder branch("Branch over its sides", "branch_by_sides",
-                      {"sides", ColumnRole::kAxis, "sides of the branch", ""},
-                      {"branch_cycles", ColumnRole::kValue, "time", "cycles"});
+  add_checked_line("barrier", numbers_of(latency, "warps_tried"), numbers_of(latency, "cycles_by_warps"), barrier);
+  add_unless_flat(std::move(barrier), curves);
+  Chart branch =
+      empty_chart("Branch over its sides", "branch_by_sides", {"sides", ColumnRole::kAxis, "sides of the branch", ""},
+                  {"branch_cycles", ColumnRole::kValue, "time", kCycles});
   const Attribute* cost = topology.find_attribute(ElementId::kControl, AttributeId::kDivergenceCost);
-  branch.add("branch", numbers_of(cost, "sides_tried"), numbers_of(cost, "cycles_by_sides"));
-  if (!branch.is_flat()) curves.push_back(branch.take());
+  add_checked_line("branch", numbers_of(cost, "sides_tried"), numbers_of(cost, "cycles_by_sides"), branch);
+  add_unless_flat(std::move(branch), curves);
   return curves;
 }
 

@@ -18,13 +18,8 @@ namespace gputopo::report {
 // no pairs.
 [[nodiscard]] Markup pipes_svg(const Topology& topology);
 
-// Something over the number of warps (or of sides of a branch), from lists among the details of values.
-struct DetailCurve {
-  std::string heading;
-  Chart chart;
-  Attribute holder;  // with the samples, for the text of its figure
-};
-// The throughput of an operation of each unit, a barrier's and a branch's cycles, as far as the report holds them.
-[[nodiscard]] std::vector<DetailCurve> detail_curves(const Topology& topology);
+// The throughput of an operation of each unit over the number of warps, a barrier's cycles over warps and a branch's
+// over its sides, as far as the report holds them among the details of values.
+[[nodiscard]] std::vector<Chart> detail_curves(const Topology& topology);
 
 }  // namespace gputopo::report

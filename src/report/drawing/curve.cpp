@@ -23,12 +23,8 @@ namespace {
 
 using report::Chart;
 using report::ChartMark;
-using report::Curve;
 using report::kCycles;
-
-constexpr const char* kFootprint = report::kFootprintColumn;
-constexpr const char* kCurveLine = report::kLineColumn;
-constexpr const char* kLatency = "latency_cycles";
+using report::range_of;
 
 // Means of the loads at each footprint, by footprint.
 using Means = std::map<double, double>;
@@ -216,56 +212,35 @@ std::vector<ChartMark> marks_of_curve(const Topology& topology) {
   return marks;
 }
 
-bool is_within(const std::vector<double>& values, double value, double room) {
-  const auto [least, greatest] = std::ranges::minmax(values);
-  return value >= least / room && value <= greatest * room;
-}
-
-SampleTable table_of(const std::vector<CurveLine>& lines) {
-  SampleTable table{.name = "curve", .plot = Plot::kLine};
-  table.columns = {{kFootprint, ColumnRole::kAxis, "footprint", "B"},
-                   {kCurveLine, ColumnRole::kSeries, "line", ""},
-                   {kLatency, ColumnRole::kValue, "latency", kCycles}};
-  table.data.resize(table.columns.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (const auto& [footprint, cycles] : lines[i].means) {
-      table.data[0].push_back(footprint);
-      table.data[1].push_back(static_cast<double>(i));
-      constexpr double kHundredths = 100;  // a mean is no better than that
-      table.data[2].push_back(std::round(cycles * kHundredths) / kHundredths);
-    }
-  }
-  return table;
+bool is_within(const report::Range& samples, double value, double room) {
+  return value >= samples.least / room && value <= samples.greatest * room;
 }
 
 }  // namespace
 
-std::optional<Curve> report::latency_curve(const Topology& topology) {
+std::optional<Chart> report::latency_curve(const Topology& topology) {
   const std::vector<CurveLine> lines = lines_of(topology);
   if (lines.empty()) return std::nullopt;
-  Curve curve;
-  const SampleTable& table = curve.holder.samples.emplace_back(table_of(lines));
-  Chart& chart = curve.chart;
-  chart.title = "Latency of all levels";
-  chart.table = table.name;
-  const auto axis = [&](const char* name, const char* unit, double logarithmic_from) {
-    const std::vector<double>& values = *find_column(curve.holder, chart, name);
-    const auto [least, greatest] = std::ranges::minmax(values);
-    return Axis{name, detail_name(name).label, unit, greatest >= logarithmic_from * least};
-  };
-  constexpr double kManyTimes = 4;
-  chart.x = axis(kFootprint, "B", kManyTimes);
-  chart.y = axis(kLatency, kCycles, kManyTimes);
+  Chart chart = empty_chart("Latency of all levels", "curve", {kFootprintColumn, ColumnRole::kAxis, "footprint", "B"},
+                            {"latency_cycles", ColumnRole::kValue, "latency", kCycles});
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    chart.series.push_back({lines[i].name, kLatency, {{kCurveLine, static_cast<double>(i)}}});
+    Points points(lines[i].means.begin(), lines[i].means.end());
+    constexpr double kHundredths = 100;  // a mean is no better than that
+    for (auto& [footprint, cycles] : points) cycles = std::round(cycles * kHundredths) / kHundredths;
+    add_line(lines[i].name, static_cast<double>(i), points, chart);
   }
+  constexpr double kManyTimes = 4;
+  const Range footprints = range_of(chart.column(chart.x.column));
+  const Range latencies = range_of(chart.column(chart.y.column));
+  chart.x.logarithmic = footprints.spans(kManyTimes);
+  chart.y.logarithmic = latencies.spans(kManyTimes);
   for (ChartMark& mark : marks_of_curve(topology)) {
     constexpr double kRoom = 1.2;
-    if (is_within(table.data[mark.across ? 2 : 0], mark.value, mark.across ? kRoom : 1)) {
+    if (mark.across ? is_within(latencies, mark.value, kRoom) : is_within(footprints, mark.value, 1)) {
       chart.marks.push_back(std::move(mark));
     }
   }
-  return curve;
+  return chart;
 }
 
 std::vector<ChartMark> report::capacity_marks(const Topology& topology) {
@@ -285,6 +260,17 @@ std::string report::curve_title(const Topology& topology, const std::string& qua
                      topology.complete ? "" : ", INCOMPLETE");
 }
 
+std::vector<Chart> report::titled_curves(const Topology& topology) {
+  std::vector<Chart> curves;
+  for (auto* const make : {latency_curve, bandwidth_curve}) {
+    std::optional<Chart> curve = make(topology);
+    if (!curve) continue;
+    curve->title = curve_title(topology, curve->y.label);
+    curves.push_back(*std::move(curve));
+  }
+  return curves;
+}
+
 std::string to_curve_svg(const Topology& topology) {
   constexpr int kCharacters = 90;  // of a line as wide as the plot
   std::vector<std::string> notes;
@@ -292,16 +278,10 @@ std::string to_curve_svg(const Topology& topology) {
     for (std::string& line : report::wrapped_lines("Warning: " + warning, kCharacters))
       notes.push_back(std::move(line));
   }
-  std::optional<Curve> curve = report::latency_curve(topology);
-  if (!curve) curve.emplace();
-  curve->chart.title = report::curve_title(topology);
-  std::vector<report::PlotOf> plots = {{&curve->chart, &curve->holder}};
-  std::optional<Curve> bandwidth = report::bandwidth_curve(topology);
-  if (bandwidth) {
-    bandwidth->chart.title = report::curve_title(topology, "bandwidth");
-    plots.push_back({&bandwidth->chart, &bandwidth->holder});
-  }
-  return (report::kXmlOpening + report::plots_svg(plots, notes)).text();
+  std::vector<Chart> curves = report::titled_curves(topology);
+  const bool has_latencies = !curves.empty() && curves.front().y.unit == kCycles;
+  if (!has_latencies) curves.insert(curves.begin(), {.title = report::curve_title(topology)});
+  return (report::kXmlOpening + report::plots_svg(curves, notes)).text();
 }
 
 }  // namespace gputopo

@@ -23,8 +23,8 @@ std::string fitted(const std::string& text, double width, double font_px) {
   return text;
 }
 
-Markup svg_text(double x, double y, const char* classes, const std::string& text) {
-  return markup("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, text);
+Markup svg_text(double x, double y, const char* classes, const std::string& text, ProgramText more) {
+  return markup("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", px(x), px(y), classes, more, text);
 }
 
 Markup svg_box(double x, double y, double width, double height, const std::string& classes) {
@@ -40,12 +40,23 @@ std::string counted(std::size_t count, const std::string& name) {
   return fmt::format("{} {}{}", count, name, count == 1 ? "" : "s");
 }
 
-Markup svg_opening(const std::string& title, double width, double height) {
+Markup svg_dots(double opacity, const std::string& path) {
+  return markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n", px(opacity), path);
+}
+
+Markup svg_opening_in_page(const std::string& label, double width, double height, ProgramText role) {
+  return markup(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" role=\"{}\" "
+      "aria-label=\"{}\">\n",
+      px(width), px(height), role, label);
+}
+
+Markup svg_opening(const std::string& title, double width, double height, ProgramText role, const std::string& label) {
   return markup(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
-      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
+      "role=\"{2}\" aria-label=\"{3}\">\n<title>{4}</title>\n<style>{5}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(width), px(height), title, svg_style());
+      px(width), px(height), role, label.empty() ? title : label, title, svg_style());
 }
 
 }  // namespace gputopo::report

@@ -12,15 +12,23 @@ namespace gputopo::report {
 [[nodiscard]] std::size_t characters_in(double width, double font_px);
 // Text cut to a width.
 [[nodiscard]] std::string fitted(const std::string& text, double width, double font_px);
-[[nodiscard]] Markup svg_text(double x, double y, const char* classes, const std::string& text);
+// `more` is further attributes, each after a blank.
+[[nodiscard]] Markup svg_text(double x, double y, const char* classes, const std::string& text, ProgramText more = "");
 [[nodiscard]] Markup svg_box(double x, double y, double width, double height, const std::string& classes);
-// What a path of many boxes is made of: hundreds of elements with the same attributes would be most of a file.
+// A box in a path. A path of many boxes is much shorter than hundreds of elements with the same attributes.
 [[nodiscard]] std::string path_box(double x, double y, double width, double height);
+// A path that is the darker the more it stands for.
+[[nodiscard]] Markup svg_dots(double opacity, const std::string& path);
 // "1 SM", "2 SMs".
 [[nodiscard]] std::string counted(std::size_t count, const std::string& name);
 
-// The beginning of a drawing that stands alone: its title, style and page. What is drawn and "</svg>" come behind it.
-[[nodiscard]] Markup svg_opening(const std::string& title, double width, double height);
+// The beginning of a drawing in a page. The caller appends what is drawn, and "</svg>".
+[[nodiscard]] Markup svg_opening_in_page(const std::string& label, double width, double height,
+                                         ProgramText role = "img");
+// The beginning of a drawing that stands alone, with its title, style and page. Without a label it is called by its
+// title.
+[[nodiscard]] Markup svg_opening(const std::string& title, double width, double height, ProgramText role = "img",
+                                 const std::string& label = "");
 
 inline constexpr double kGap = 10;
 

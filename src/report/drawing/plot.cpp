@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "report/drawing/draw.h"
+#include "report/drawing/scale.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
 
@@ -22,6 +23,7 @@ constexpr double kBottom = 46;  // below it: ticks and the axis' name
 constexpr double kTitleHeight = 34;
 constexpr double kPlotLine = 15;  // of text
 constexpr double kCharacter = 7;
+constexpr std::size_t kSeriesColours = 8;
 
 // What is written stands around the samples: the key and the names of the marks along x above, those across on the
 // right.
@@ -74,79 +76,6 @@ Frame frame_of(const Chart& chart) {
   frame.right = kPlotWidth - margin;
   frame.height = frame.bottom + kBottom;
   return frame;
-}
-
-// Maps values to pixels.
-class Scale {
- public:
-  Scale(double least, double greatest, bool logarithmic, double from, double to)
-      : least_(least), greatest_(greatest), logarithmic_(logarithmic), from_(from), to_(to) {
-    if (!(greatest_ > least_)) {
-      const double room = least_ == 0 ? 1 : std::abs(least_) * 0.1;
-      if (!logarithmic_) least_ -= room;
-      greatest_ += room;
-    }
-  }
-  [[nodiscard]] double operator()(double value) const {
-    const double part = logarithmic_ ? std::log(std::max(value, least_) / least_) / std::log(greatest_ / least_)
-                                     : (value - least_) / (greatest_ - least_);
-    return from_ + std::clamp(part, 0.0, 1.0) * (to_ - from_);
-  }
-  [[nodiscard]] bool holds(double value) const { return value >= least_ && value <= greatest_; }
-
-  [[nodiscard]] std::vector<double> ticks(bool bytes, int most) const {
-    std::vector<double> result;
-    if (logarithmic_) {
-      constexpr double kFewDecades = 100;  // powers of ten would be one tick or two
-      const double base = bytes || greatest_ / least_ < kFewDecades ? 2 : 10;
-      const double decades = std::log(greatest_ / least_) / std::log(base);
-      const double step = std::max(1.0, std::ceil(decades / most));
-      for (double e = std::ceil(std::log(least_) / std::log(base) - 1e-9); std::pow(base, e) <= greatest_ * 1.0001;
-           e += step) {
-        result.push_back(std::pow(base, e));
-      }
-      if (result.size() >= 2) return result;
-      result.clear();
-    }
-    const double rough = (greatest_ - least_) / most;
-    const double base =
-        bytes && rough >= 1 ? std::pow(2, std::floor(std::log2(rough))) : std::pow(10, std::floor(std::log10(rough)));
-    double step = base;
-    for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-      step = base * factor;
-      if (step >= rough) break;
-    }
-    for (double tick = std::ceil(least_ / step - 1e-9) * step; tick <= greatest_ + step * 1e-6; tick += step) {
-      if (!(tick + step > tick)) break;  // values so close that no number lies between them
-      result.push_back(std::abs(tick) < step * 1e-6 ? 0 : tick);
-    }
-    return result;
-  }
-
- private:
-  double least_;
-  double greatest_;
-  bool logarithmic_;
-  double from_;
-  double to_;
-};
-
-struct PlotRange {
-  double least = INFINITY;
-  double greatest = -INFINITY;
-  void add(double value, bool positive_only) {
-    if (!std::isfinite(value) || (positive_only && value <= 0)) return;
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
-  }
-  [[nodiscard]] bool empty() const { return !(least <= greatest); }
-};
-
-bool fits(const Series& series, const Chart& chart, const Attribute& attribute, std::size_t row) {
-  return std::all_of(series.where.begin(), series.where.end(), [&](const auto& condition) {
-    const std::vector<double>* column = find_column(attribute, chart, condition.first);
-    return column != nullptr && (*column)[row] == condition.second;
-  });
 }
 
 std::string tick_text(double value, const std::string& unit) {
@@ -261,22 +190,20 @@ bool goes_one_way(const std::map<double, std::size_t>& place) {
 }
 
 // What the colours of a map range over: parts of something from none to all of it, so that noise is of one colour.
-PlotRange strengths_of(const Chart& chart, const std::vector<double>& weights) {
-  PlotRange range;
-  for (const double weight : weights) range.add(weight, false);
+Range strengths_of(const Chart& chart) {
+  Range range = range_of(chart.column(chart.weight.column));
   if (chart.weight.unit.empty() && !range.empty()) {
-    range.add(0, false);
-    range.add(1, false);
+    range.add(0);
+    range.add(1);
   }
   return range;
 }
 
-Markup map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
-  const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
+Markup map_axes(const Chart& chart, const Frame& frame) {
   Markup labels;
   for (const bool down : {false, true}) {
     const Axis& axis = down ? chart.y : chart.x;
-    const std::map<double, std::size_t> place = places(drawn_column(attribute, chart, axis.column));
+    const std::map<double, std::size_t> place = places(chart.column(axis.column));
     const double span = down ? kPlotHeight : frame.right - kLeft;
     const double step = span / static_cast<double>(place.size());
     const std::size_t every = (place.size() + 11) / 12;
@@ -290,7 +217,7 @@ Markup map_axes(const Chart& chart, const Frame& frame, const Attribute& attribu
     const std::string name = axis_label(axis) + (is_ordered ? "" : ", likes together");
     labels += down ? name_down(frame, name) : name_along(frame, name);
   }
-  const PlotRange range = strengths_of(chart, weights);
+  const Range range = strengths_of(chart);
   if (!range.empty()) {
     labels +=
         text_at(frame.right, 20, "end", "small faint",
@@ -301,15 +228,15 @@ Markup map_axes(const Chart& chart, const Frame& frame, const Attribute& attribu
 }
 
 // Cells of one strength are one path: a few paths instead of thousands of elements.
-Markup cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
-  const std::vector<double> ys = drawn_column(attribute, chart, chart.y.column);
-  const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
+Markup cells(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
+  const std::vector<double>& xs = chart.column(chart.x.column);
+  const std::vector<double>& ys = chart.column(chart.y.column);
+  const std::vector<double>& weights = chart.column(chart.weight.column);
   const bool is_map = chart.plot == Plot::kMap;
   // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
   std::map<double, double> total;
   for (std::size_t r = 0; r < xs.size(); ++r) total[xs[r]] += weights[r];
-  const PlotRange range = strengths_of(chart, weights);
+  const Range range = strengths_of(chart);
   const std::map<double, std::size_t> across = places(xs);
   const std::map<double, std::size_t> down = places(ys);
 
@@ -340,22 +267,20 @@ Markup cells(const Chart& chart, const Frame& frame, const Attribute& attribute,
       ++cell;
     }
     const double width = map_width * static_cast<double>(length);
-    paths.at(strength) +=
-        fmt::format("M{} {}h{}v{}h-{}z", px(kLeft + static_cast<double>(column) * map_width),
-                    px(frame.bottom - static_cast<double>(row + 1) * map_height), px(width), px(map_height), px(width));
+    paths.at(strength) += path_box(kLeft + static_cast<double>(column) * map_width,
+                                   frame.bottom - static_cast<double>(row + 1) * map_height, width, map_height);
   }
   Markup text;
   for (std::size_t s = 0; s < kStrengths; ++s) {
     if (paths.at(s).empty()) continue;
-    text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
-                   px(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1)), paths.at(s));
+    text += svg_dots(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1), paths.at(s));
   }
   return text;
 }
 
-Markup bars(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
-  const std::vector<double> counts = drawn_column(attribute, chart, chart.series.front().column);
+Markup bars(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
+  const std::vector<double>& xs = chart.column(chart.x.column);
+  const std::vector<double>& counts = chart.column(chart.series.front().column);
   std::string path;
   for (std::size_t r = 0; r < xs.size(); ++r) {
     path += fmt::format("M{} {}V{}", px(x(xs[r])), px(frame.bottom), px(y(counts[r])));
@@ -370,26 +295,17 @@ Markup key(const Chart& chart, const Frame& frame) {
     const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
     const std::size_t row = s / frame.key_columns;
     const double at = frame.key_top + kPlotLine * static_cast<double>(row + 1) - 4;
-    text += markup("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
-                   px(at - 4));
+    text += markup("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % kSeriesColours + 1,
+                   px(left), px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);
   }
   return text;
 }
 
-Markup lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
+Markup lines(const Chart& chart, const Scale& x, const Scale& y) {
   Markup text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    const Series& series = chart.series[s];
-    const std::vector<double> ys = drawn_column(attribute, chart, series.column);
-    if (ys.empty()) continue;
-    std::vector<std::pair<double, double>> points;
-    for (std::size_t r = 0; r < xs.size(); ++r) {
-      if (std::isfinite(xs[r]) && std::isfinite(ys[r]) && fits(series, chart, attribute, r)) {
-        points.emplace_back(xs[r], ys[r]);
-      }
-    }
+    Points points = points_of(chart, chart.series[s]);
     std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string path;
     std::string dots;
@@ -397,7 +313,7 @@ Markup lines(const Chart& chart, const Attribute& attribute, const Scale& x, con
       path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x(px_x)), px(y(px_y)));
       dots += fmt::format("M{} {}h.01", px(x(px_x)), px(y(px_y)));
     }
-    const std::size_t colour = s % 8 + 1;
+    const std::size_t colour = s % kSeriesColours + 1;
     if (chart.plot != Plot::kPoints) {
       text += markup("<path class=\"series series-{}\" stroke-width=\"1.5\" d=\"{}\"/>\n", colour, path);
     }
@@ -411,18 +327,12 @@ Markup lines(const Chart& chart, const Attribute& attribute, const Scale& x, con
 }
 
 // What the axis along y holds.
-PlotRange y_range(const Chart& chart, const Attribute& attribute) {
-  PlotRange range;
-  const auto add = [&](const std::string& name) {
-    for (const double value : drawn_column(attribute, chart, name)) range.add(value, chart.y.logarithmic);
-  };
-  if (chart.series.empty()) {
-    add(chart.y.column);
-    return range;
-  }
-  for (const Series& series : chart.series) add(series.column);
+Range y_range(const Chart& chart) {
+  if (chart.series.empty()) return range_of(chart.column(chart.y.column));
+  Range range;
+  for (const Series& series : chart.series) range.add(chart.column(series.column));
   for (const ChartMark& mark : chart.marks) {
-    if (mark.across) range.add(mark.value, chart.y.logarithmic);
+    if (mark.across) range.add(mark.value);
   }
   const bool starts_at_nothing = chart.plot == Plot::kBars || range.least < kStartsAtNothing * range.greatest;
   if (!chart.y.logarithmic && range.least > 0 && starts_at_nothing) range.least = 0;
@@ -431,55 +341,54 @@ PlotRange y_range(const Chart& chart, const Attribute& attribute) {
   return range;
 }
 
-Markup samples_svg(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
+Markup samples_svg(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
   switch (chart.plot) {
     case Plot::kBars:
-      return bars(chart, frame, attribute, x, y);
+      return bars(chart, frame, x, y);
     case Plot::kDensity:
     case Plot::kMap:
-      return cells(chart, frame, attribute, x, y);
+      return cells(chart, frame, x, y);
     case Plot::kLine:
     case Plot::kPoints:
     case Plot::kNone:
       break;
   }
-  return lines(chart, attribute, x, y) + (chart.series.size() > 1 ? key(chart, frame) : Markup());
+  return lines(chart, x, y) + (chart.series.size() > 1 ? key(chart, frame) : Markup());
 }
 
-Markup plot_body(const Chart& chart, const Attribute& attribute) {
-  PlotRange xs;
-  for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
-  const PlotRange ys = y_range(chart, attribute);
+Markup plot_body(const Chart& chart) {
+  const Range xs = range_of(chart.column(chart.x.column));
+  const Range ys = y_range(chart);
   const Frame frame = frame_of(chart);
   Markup text = text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
     return text + text_at(kPlotWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
   }
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
-  const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
-  const Scale y(ys.least, ys.greatest, chart.y.logarithmic, frame.bottom, frame.top + 6);
-  text += chart.plot == Plot::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
-  return text + samples_svg(chart, frame, attribute, x, y) + marks_svg(chart, frame, x, y);
+  const Scale x(xs, chart.x.logarithmic, kLeft + 6, frame.right - 6);
+  const Scale y(ys, chart.y.logarithmic, frame.bottom, frame.top + 6);
+  text += chart.plot == Plot::kMap ? map_axes(chart, frame) : axes(chart, frame, x, y);
+  return text + samples_svg(chart, frame, x, y) + marks_svg(chart, frame, x, y);
 }
 
 }  // namespace
 
-Markup plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes) {
+Markup plots_svg(std::span<const Chart> charts, const std::vector<std::string>& notes) {
   double height = 0;
   Markup body;
-  for (const PlotOf& plot : plots) {
-    const Markup own = plot_body(*plot.chart, *plot.attribute);
+  for (const Chart& chart : charts) {
+    const Markup own = plot_body(chart);
     body += height == 0 ? own : markup("<g transform=\"translate(0 {})\">\n{}</g>\n", px(height), own);
-    height += frame_of(*plot.chart).height;
+    height += frame_of(chart).height;
   }
   double y = height + kPlotLine - 5;
   for (const std::string& note : notes)
     body += text_at(kPlotLine, std::exchange(y, y + kPlotLine), "start", "small warning", note);
-  return svg_opening(plots.empty() ? "" : plots.front().chart->title, kPlotWidth,
+  return svg_opening(charts.empty() ? "" : charts.front().title, kPlotWidth,
                      height + kPlotLine * static_cast<double>(notes.size())) +
          body + "</svg>\n";
 }
 
-Markup plot_svg(const Chart& chart, const Attribute& attribute) { return plots_svg({{&chart, &attribute}}, {}); }
+Markup plot_svg(const Chart& chart) { return plots_svg({&chart, 1}, {}); }
 
 }  // namespace gputopo::report

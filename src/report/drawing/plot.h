@@ -1,6 +1,7 @@
-// Plots of samples as small SVG documents, for Markdown. HTML draws the same charts with a library that can be zoomed.
+// Charts as SVG documents, for Markdown and for pages without a script.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,8 @@
 
 namespace gputopo::report {
 
-struct PlotOf {
-  const Chart* chart;
-  const Attribute* attribute;
-};
-// One below the other; `notes` stand below them, a line each. Its name is the first one's title.
-[[nodiscard]] Markup plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes);
-[[nodiscard]] Markup plot_svg(const Chart& chart, const Attribute& attribute);
+// One below the other; `notes` stand below them, a line each. The first one's title is the name of the drawing.
+[[nodiscard]] Markup plots_svg(std::span<const Chart> charts, const std::vector<std::string>& notes);
+[[nodiscard]] Markup plot_svg(const Chart& chart);
 
 }  // namespace gputopo::report

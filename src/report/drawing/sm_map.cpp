@@ -47,7 +47,7 @@ class Cells {
     if (!with_heat || by_step_.empty()) return text;
     text += markup("<g class=\"heat\" aria-hidden=\"true\"><path class=\"cell inner\" d=\"{}\"/>\n", all_);
     for (const auto& [step, path] : by_step_) {
-      text += markup("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n", px(heat_opacity(step)), path);
+      text += svg_dots(heat_opacity(step), path);
     }
     return text + "</g>\n";
   }

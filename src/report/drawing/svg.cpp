@@ -14,6 +14,7 @@
 #include "report/drawing/sm_map.h"
 #include "report/drawing/svg_style.h"
 #include "report/words/device_facts.h"
+#include "report/words/hierarchy.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
 
@@ -116,29 +117,26 @@ std::vector<std::string> warning_lines(const Topology& topology) {
   constexpr int kCharacters = 130;  // of a line as wide as the drawing
   std::vector<std::string> lines;
   for (const std::string& warning : topology.warnings) {
-    const std::string wrapped = report::wrap("Warning: ", warning, kCharacters);
-    for (std::size_t begin = 0, end = 0; begin < wrapped.size(); begin = end + 1) {
-      end = wrapped.find('\n', begin);
-      lines.push_back(wrapped.substr(begin, end - begin));
-    }
+    for (std::string& line : report::wrapped_lines(warning, kCharacters, "Warning: ")) lines.push_back(std::move(line));
   }
   return lines;
 }
 
-// Of a drawing that stands alone: what is drawn, and what to know of it.
+std::string label_of(const Topology& topology) { return "The chip: " + report::device_title(topology); }
+
+// The beginning of a drawing that stands alone: which GPU it is of, and what must not be overlooked.
 Markup header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
-  Markup text = markup("<title>{}</title>\n<style>{}</style>\n", report::device_title(topology), report::svg_style());
-  text += markup("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
+  Markup text = report::svg_opening(report::device_title(topology), kWidth, height, "group", label_of(topology));
   text += report::svg_text(kMargin, 34, "name", report::fitted(topology.name, topology.simulated ? 600 : 900, 22));
   text += report::svg_text(kMargin, 58, "small faint",
                            report::fitted(fmt::format("{}", fmt::join(report::device_facts(topology), ", ")),
                                           topology.complete ? 920 : 780, 12));
-  const auto badge = [](double y, int font_px, const char* word) {
-    return markup("<text x=\"{}\" y=\"{}\" class=\"alert\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n",
-                  px(kWidth - kMargin), px(y), font_px, word);
-  };
-  if (topology.simulated) text += badge(38, 32, "SIMULATED");
-  if (!topology.complete) text += badge(60, 18, "INCOMPLETE");
+  if (topology.simulated) {
+    text += report::svg_text(kWidth - kMargin, 38, "alert", "SIMULATED", " font-size=\"32\" text-anchor=\"end\"");
+  }
+  if (!topology.complete) {
+    text += report::svg_text(kWidth - kMargin, 60, "alert", "INCOMPLETE", " font-size=\"18\" text-anchor=\"end\"");
+  }
   double y = kHeaderHeight + 16;
   for (const std::string& line : warnings) {
     text += report::svg_text(kMargin, y, "small warning", report::fitted(line, kWidth - 2 * kMargin, 12));
@@ -170,16 +168,8 @@ Markup report::chip_svg(const Topology& topology, bool standalone) {
   const double bottom = top + std::max(left_height, frame_height);
   const double height = bottom + 34;
 
-  const std::string label = "The chip: " + device_title(topology);
-  Markup text = standalone ? markup(
-                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-                                 "height=\"{1}\" class=\"gt\" role=\"group\" aria-label=\"{2}\">\n",
-                                 px(kWidth), px(height), label)
-                           : markup(
-                                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" class=\"gt\" "
-                                 "role=\"group\" aria-label=\"{}\">\n",
-                                 px(kWidth), px(height), label);
-  if (standalone) text += header(topology, warnings, height);
+  Markup text = standalone ? header(topology, warnings, height)
+                           : svg_opening_in_page(label_of(topology), kWidth, height, "group");
   text += svg_box(kMargin, top, chip_width, chip_height, "frame");
   text += grid.text;
   double y = top + kGap + grid.height;

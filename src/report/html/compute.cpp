@@ -120,9 +120,9 @@ Section compute_section(const Topology& topology, std::vector<PlacedChart>& char
   text += drawn("Operations that share a unit", pipes_svg(topology), evidence_anchor("compute", "pipes"),
                 "How much longer two operations take beside one another, as a part of the shorter one's time.");
   Markup curves;
-  for (DetailCurve& curve : detail_curves(topology)) {
-    curves += markup("<div><h3>{}</h3>\n{}</div>\n", curve.heading, figure(charts.size(), curve.chart, curve.holder));
-    charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front())});
+  for (Chart& curve : detail_curves(topology)) {
+    curves += markup("<div><h3>{}</h3>\n{}</div>\n", curve.title, figure(charts.size(), curve));
+    charts.push_back({std::move(curve)});
   }
   if (!curves.empty()) text += markup("<div class=\"beside\">\n{}</div>\n", curves);
   text += table_of_operations(topology);

@@ -71,11 +71,11 @@ Section curves(const Topology& topology, std::vector<report::PlacedChart>& chart
   Markup figures;
   std::string heading;
   for (auto* const make : {report::latency_curve, report::bandwidth_curve}) {
-    std::optional<report::Curve> curve = make(topology);
+    std::optional<report::Chart> curve = make(topology);
     if (!curve) continue;
-    heading += (heading.empty() ? "" : " and ") + curve->chart.y.label;
-    figures += report::figure(charts.size(), curve->chart, curve->holder);
-    charts.push_back({0, "", "", std::move(curve->chart), std::move(curve->holder.samples.front())});
+    heading += (heading.empty() ? "" : " and ") + curve->y.label;
+    figures += report::figure(charts.size(), *curve);
+    charts.push_back({*std::move(curve)});
   }
   if (figures.empty()) return {};
   heading.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(heading.front())));
@@ -236,8 +236,8 @@ Markup evidence_of(const Group& group, const std::string& id, const Attribute& a
                    std::vector<report::PlacedChart>& charts) {
   Markup figures;
   for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), readable(id), attribute)) {
-    figures += report::figure(charts.size(), chart, attribute);
-    charts.push_back({0, group.id, id, std::move(chart)});
+    figures += report::figure(charts.size(), chart);
+    charts.push_back({std::move(chart), 0, group.id, id});
   }
   Markup facts;
   if (!attribute.available()) {

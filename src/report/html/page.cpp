@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/report.h"
@@ -25,15 +24,15 @@ Json axis_json(const Axis& axis) {
 
 Json chart_json(const PlacedChart& placed) {
   const Chart& chart = placed.chart;
-  Json json{{"report", placed.report}, {"group", placed.group},  {"attribute", placed.attribute},
-            {"title", chart.title},    {"table", chart.table},   {"plot", to_string(chart.plot)},
+  Json json{{"report", placed.report}, {"group", placed.group},       {"attribute", placed.attribute},
+            {"title", chart.title},    {"table", chart.samples.name}, {"plot", to_string(chart.plot)},
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
   if (chart.timer_cycles > 0) json["timer"] = {{"cycles", chart.timer_cycles}, {"columns", chart.timed_columns}};
   if (!placed.device.empty()) json["device"] = placed.device;
-  if (placed.samples) {
+  if (placed.group.empty()) {
     Json names = Json::array();
-    for (const Column& column : placed.samples->columns) names.push_back(column.name);
-    json["samples"] = {{"name", placed.samples->name}, {"names", std::move(names)}, {"data", placed.samples->data}};
+    for (const Column& column : chart.samples.columns) names.push_back(column.name);
+    json["samples"] = {{"name", chart.samples.name}, {"names", std::move(names)}, {"data", chart.samples.data}};
   }
   if (!chart.weight.column.empty()) json["weight"] = axis_json(chart.weight);
   Json& series = json["series"] = Json::array();
@@ -96,42 +95,30 @@ std::string what_is_drawn(const Chart& chart) {
 }
 
 // "2000 rows, footprint 1 KiB to 2 MiB, latency 32 to 810 cycles".
-std::string ranges_of(const Chart& chart, const Attribute& attribute) {
-  std::size_t rows = 0;
-  std::string text;
-  const auto add = [&](const std::string& label, const std::string& unit, const std::vector<std::string>& columns) {
-    double least = INFINITY;
-    double greatest = -INFINITY;
-    for (const std::string& name : columns) {
-      const std::vector<double> column = drawn_column(attribute, chart, name);
-      if (column.empty()) continue;
-      rows = column.size();
-      for (const double value : column) {
-        if (!std::isfinite(value)) continue;
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
-      }
-    }
-    if (!(least <= greatest)) return;
-    text += fmt::format(", {}{}{}", label, label.empty() ? "" : " ", human_value(least, unit));
-    if (least < greatest) text += fmt::format(" to {}", human_value(greatest, unit));
+std::string ranges_of(const Chart& chart) {
+  const std::size_t rows = chart.samples.row_count();
+  std::string text = fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
+  const auto add = [&](const Axis& axis, const Range& range) {
+    if (range.empty()) return;
+    text += fmt::format(", {}{}{}", axis.label, axis.label.empty() ? "" : " ", human_value(range.least, axis.unit));
+    if (range.least < range.greatest) text += fmt::format(" to {}", human_value(range.greatest, axis.unit));
   };
-  add(chart.x.label, chart.x.unit, {chart.x.column});
+  add(chart.x, range_of(chart.column(chart.x.column)));
   if (chart.series.empty()) {
-    add(chart.y.label, chart.y.unit, {chart.y.column});
-    add(chart.weight.label, chart.weight.unit, {chart.weight.column});
+    add(chart.y, range_of(chart.column(chart.y.column)));
+    add(chart.weight, range_of(chart.column(chart.weight.column)));
   } else {
-    std::vector<std::string> columns;
-    for (const Series& series : chart.series) columns.push_back(series.column);
-    add(chart.y.label, chart.y.unit, columns);
+    Range range;
+    for (const Series& series : chart.series) range.add(chart.column(series.column));
+    add(chart.y, range);
   }
-  return fmt::format("{} row{}{}", rows, rows == 1 ? "" : "s", text);
+  return text;
 }
 
 }  // namespace
 
-Markup figure(std::size_t index, const Chart& chart, const Attribute& attribute) {
-  std::string text = fmt::format("{}: {}. {}", chart.title, what_is_drawn(chart), ranges_of(chart, attribute));
+Markup figure(std::size_t index, const Chart& chart) {
+  std::string text = fmt::format("{}: {}. {}", chart.title, what_is_drawn(chart), ranges_of(chart));
   for (const ChartMark& mark : chart.marks) {
     const std::string value = human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit);
     text += "; " + mark.label + (mark.label.ends_with(value) ? "" : " " + value);
@@ -144,10 +131,8 @@ Markup figure(std::size_t index, const Chart& chart, const Attribute& attribute)
     text += fmt::format(" {} of the timer are taken off; the samples as a table and as CSV have them.",
                         human_value(chart.timer_cycles, kCycles));
   }
-  for (const SampleTable& table : attribute.samples) {
-    if (table.name == chart.table && table.measured_rows != 0) {
-      text += fmt::format(" {} of {} rows are kept in this page.", table.row_count(), table.measured_rows);
-    }
+  if (const SampleTable& samples = chart.samples; samples.measured_rows != 0) {
+    text += fmt::format(" {} of {} rows are kept in this page.", samples.row_count(), samples.measured_rows);
   }
   if (chart.series_left_out > 0) {
     text +=

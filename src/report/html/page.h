@@ -1,7 +1,6 @@
 // The frame of an HTML report: the head, the style, the script and the data for it. What is between is the caller's.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,15 +22,13 @@ extern const std::string_view kPageScriptHash;  // "sha256-...", as a Content-Se
 inline constexpr std::size_t kMaxNumbersOfPage = 200000;
 
 // A chart of the page and where its numbers are: reports[report], then the group ("gpu", "compute" or the id of a
-// memory element) and the attribute.
+// memory element) and the attribute. Without a group they are those of the chart itself, which no attribute has.
 struct PlacedChart {
-  std::size_t report = 0;
-  std::string group;
-  std::string attribute;
   Chart chart;
-  // Of a chart that is of several attributes: its samples, which no attribute of the report has.
-  std::optional<SampleTable> samples = std::nullopt;
-  std::string device = {};  // of a chart that is of several reports: what they are called
+  std::size_t report = 0;
+  std::string group = {};
+  std::string attribute = {};
+  std::string device = {};  // what several reports in one chart are called
 };
 
 struct Page {
@@ -47,7 +44,7 @@ struct Page {
 [[nodiscard]] std::string html_page(const Page& page);
 
 // The place where the script draws chart `index`, with its buttons' room and a text for who cannot see it.
-[[nodiscard]] Markup figure(std::size_t index, const Chart& chart, const Attribute& attribute);
+[[nodiscard]] Markup figure(std::size_t index, const Chart& chart);
 
 // Name, facts and, in large letters, what must not be overlooked.
 // `names` are what several reports are called.

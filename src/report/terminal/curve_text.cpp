@@ -20,8 +20,8 @@ namespace {
 
 using report::Chart;
 using report::ChartMark;
-using report::Curve;
-using Points = std::vector<std::pair<double, double>>;
+using report::Points;
+using report::Range;
 
 constexpr std::size_t kAxisMargin = 7;  // labels of the axis up, and the axis
 constexpr int kRows = 16;
@@ -33,31 +33,16 @@ struct Glyph {
   unsigned dots = 0;
 };
 
-struct LogRange {
-  double least = INFINITY;
-  double greatest = -INFINITY;
-  void add(double value) {
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
-  }
-  // Where on a logarithmic axis of so many places a value stands.
-  [[nodiscard]] int place(double value, int places) const {
-    if (!(greatest > least)) return 0;
-    const double part = std::log(value / least) / std::log(greatest / least);
-    return std::clamp(static_cast<int>(std::lround(part * (places - 1))), 0, places - 1);
-  }
-  [[nodiscard]] double value_at(int place, int places) const {
-    return places < 2 ? least : least * std::pow(greatest / least, static_cast<double>(place) / (places - 1));
-  }
-};
+// The place of a value on a logarithmic axis of so many places.
+int place_of(double value, const Range& range, int places) {
+  if (!(range.greatest > range.least)) return 0;
+  const double part = std::log(value / range.least) / std::log(range.greatest / range.least);
+  return std::clamp(static_cast<int>(std::lround(part * (places - 1))), 0, places - 1);
+}
 
-Points points_of(const Curve& curve, std::size_t line) {
-  const SampleTable& table = curve.holder.samples.front();
-  Points points;
-  for (std::size_t r = 0; r < table.row_count(); ++r) {
-    if (table.data[1][r] == static_cast<double>(line)) points.emplace_back(table.data[0][r], table.data[2][r]);
-  }
-  return points;  // by footprint: so they were made
+double value_at(int place, const Range& range, int places) {
+  if (places < 2) return range.least;
+  return range.least * std::pow(range.greatest / range.least, static_cast<double>(place) / (places - 1));
 }
 
 // The value at a footprint between two that were measured, on a line between them in a plot of logarithms.
@@ -77,16 +62,16 @@ class CharacterPlot {
     glyphs_.assign(static_cast<std::size_t>(rows), std::vector<Glyph>(static_cast<std::size_t>(columns)));
   }
 
-  void draw(const Points& points, char letter, const LogRange& x, const LogRange& y) {
+  void draw(const Points& points, char letter, const Range& x, const Range& y) {
     int before = -1;
     int last_column = 0;
     for (int at = 0; at < columns_ * across_; ++at) {
-      const double footprint = x.value_at(at, columns_ * across_);
+      const double footprint = value_at(at, x, columns_ * across_);
       constexpr double kRounding = 1e-9;
       if (footprint < points.front().first * (1 - kRounding) || footprint > points.back().first * (1 + kRounding)) {
         continue;
       }
-      const int height = y.place(height_at(points, footprint), rows_ * down_);
+      const int height = place_of(height_at(points, footprint), y, rows_ * down_);
       // A steep step has no gaps.
       const int from = before < 0 || down_ == 1 ? height : before + (height > before ? 1 : height < before ? -1 : 0);
       for (int up = std::min(from, height); up <= std::max(from, height); ++up) set(at, up, letter);
@@ -142,11 +127,11 @@ class CharacterPlot {
 };
 
 // A label at each column where it has room, every so many columns.
-std::string ticks(const LogRange& x, int columns) {
+std::string ticks(const Range& x, int columns) {
   constexpr int kEvery = 10;
   std::string text;
   for (int column = 0; column < columns; column += kEvery) {
-    const std::string label = report::human_value(std::exp2(std::round(std::log2(x.value_at(column, columns)))), "B");
+    const std::string label = report::human_value(std::exp2(std::round(std::log2(value_at(column, x, columns)))), "B");
     if (static_cast<int>(label.size()) + column > columns) break;
     text.resize(static_cast<std::size_t>(column), ' ');
     text += label;
@@ -180,14 +165,10 @@ Labels labels_of(const Chart& chart) {
   return chart.y.unit == "B/s" ? Labels{"GB/s of ", kGiga} : Labels{"cycles of ", 1};
 }
 
-std::string plot_text(const Curve& curve, const TerminalStyle& style) {
-  const Chart& chart = curve.chart;
+std::string plot_text(const Chart& chart, const TerminalStyle& style) {
   const Labels labels = labels_of(chart);
-  const SampleTable& table = curve.holder.samples.front();
-  LogRange x;
-  LogRange y;
-  for (const double footprint : table.data[0]) x.add(footprint);
-  for (const double value : table.data[2]) y.add(value);
+  const Range x = report::range_of(chart.column(chart.x.column));
+  const Range y = report::range_of(chart.column(chart.y.column));
   const int columns = std::max(style.width - static_cast<int>(kAxisMargin) - 1, 10);
   constexpr int kAround = 10;  // lines of title, axis and legends
   const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
@@ -195,14 +176,14 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const char letter = static_cast<char>('a' + i % 26);
-    plot.draw(points_of(curve, i), letter, x, y);
+    plot.draw(points_of(chart, chart.series[i]), letter, x, y);
     names.push_back(fmt::format("{} {}", letter, chart.series[i].label));
   }
   std::string numbers(static_cast<std::size_t>(columns), ' ');  // of the marks, above the plot
   char number = '1';
   for (const ChartMark& mark : chart.marks) {
     if (mark.across || number > '9') continue;
-    const int column = x.place(mark.value, columns);
+    const int column = place_of(mark.value, x, columns);
     plot.mark(column);
     numbers[static_cast<std::size_t>(column)] = number++;
   }
@@ -211,7 +192,7 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   constexpr int kLabelEvery = 3;
   for (int row = rows - 1; row >= 0; --row) {
     const bool has_label = (rows - 1 - row) % kLabelEvery == 0 || row == 0;
-    const std::string label = has_label ? report::significant(y.value_at(row, rows) / labels.unit, 3) : "";
+    const std::string label = has_label ? report::significant(value_at(row, y, rows) / labels.unit, 3) : "";
     text += fmt::format("{:>5} |{}\n", label, plot.row(row));
   }
   text += fmt::format("{:>5} +{}\n{:7}{}\n\n", "", std::string(static_cast<std::size_t>(columns), '-'), "",
@@ -231,13 +212,13 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
 std::string to_plot(const Topology& topology, const TerminalStyle& style) {
   std::string text = report::paint(visible_line(report::curve_title(topology)), report::Tone::kStrong, style.colour);
   text += "\n\n";
-  if (const std::optional<Curve> curve = report::latency_curve(topology)) {
+  if (const std::optional<Chart> curve = report::latency_curve(topology)) {
     text += plot_text(*curve, style);
   } else {
     text += "No sweep over footprints was measured.\n";
   }
   // A screen has room for one plot; what is no screen, and --long, for both.
-  const std::optional<Curve> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
+  const std::optional<Chart> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
   if (bandwidth) {
     const std::string title = visible_line(report::curve_title(topology, "bandwidth"));
     text += "\n" + report::paint(title, report::Tone::kStrong, style.colour) + "\n\n" + plot_text(*bandwidth, style);

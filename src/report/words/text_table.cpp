@@ -154,9 +154,9 @@ std::string wrap(std::string_view lead, std::string_view text, int width) {
   return result + line + "\n";
 }
 
-std::vector<std::string> wrapped_lines(std::string_view text, int width) {
+std::vector<std::string> wrapped_lines(std::string_view text, int width, std::string_view lead) {
   std::vector<std::string> lines;
-  const std::string all = wrap("", text, width);
+  const std::string all = wrap(lead, text, width);
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = all.find('\n', begin);
     lines.push_back(all.substr(begin, end - begin));

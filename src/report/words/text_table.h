@@ -51,7 +51,7 @@ struct TextStyle {
 
 // Words wrapped at `width`; the first line starts with `lead`, the others with as many spaces. Newline at the end.
 [[nodiscard]] std::string wrap(std::string_view lead, std::string_view text, int width);
-// The lines of the same, without a lead.
-[[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, int width);
+// The lines of the same.
+[[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, int width, std::string_view lead = "");
 
 }  // namespace gputopo::report
