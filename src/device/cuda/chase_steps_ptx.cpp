@@ -1,7 +1,6 @@
 #include "device/cuda/chase_steps_ptx.h"
 
 #include <bit>
-#include <cstddef>
 
 #include "device/cuda/kernel_layout.h"
 #include "gputopo/program/unrolled_loads.h"
@@ -17,236 +16,186 @@ bool has_pointer_links(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly;
 }
 
-// One dependent load of the chain, predicated: follows the link in %link (32 bits) or %pointer.
-std::string follow(const PtxText& text, Space space, std::string_view predicate) {
-  if (space == Space::kTexture) {
-    return fmt::format("@{} tex.1d.v4.s32.s32 {{%link, %unused1, %unused2, %unused3}}, [%texture, {{%link}}];",
-                       predicate);
-  }
-  if (has_pointer_links(space))
-    return fmt::format("@{} {}.u64 %pointer, [%pointer];", predicate, chain_load_opcode(text.target(), space));
-  return fmt::format("@{} {}.u32 %link, [%link];", predicate, chain_load_opcode(text.target(), space));
-}
-
-void start_chain(PtxText& text, Space space) {
-  if (has_pointer_links(space)) {
-    text.line("mov.u64 %pointer, %start;");
-  } else {
-    text.line("cvt.u32.u64 %link, %start;");
-    if (space == Space::kShared) text.line("add.u32 %link, %link, %copy_to;");
-    if (space == Space::kLocal) text.line("add.u32 %link, %link, %local;");
-  }
-}
-
-// Leaves through STEP_ERROR when the last link was none, and holds what follows back until that link has arrived.
-void wait_for_link(PtxText& text, Space space) {
-  if (has_pointer_links(space)) {
-    text.line("setp.eq.u64 %lost, %pointer, 0;");
-  } else {
-    text.line("setp.eq.u32 %lost, %link, {};", kNoLink);
-  }
-  text.line("@%lost bra STEP_ERROR;");
-}
-
 // The dry pass, then the one that counts: sets %hot, which switches the loads on.
-void begin_passes(PtxText& text, const std::string& name, std::uint32_t dry_loads) {
-  text.line("mov.u32 %passes, %dry_passes;");
-  text.line("{}_PASS:", name);
-  text.line("setp.eq.u32 %hot, %passes, 0;");
-  text.line("selp.u32 %todo, %loads, {}, %hot;", dry_loads);
-}
+constexpr std::string_view kBeginPasses = R"({name}:
+mov.u32 %passes, %dry_passes;
+{name}_PASS:
+setp.eq.u32 %hot, %passes, 0;
+selp.u32 %todo, %loads, {dry_loads}, %hot;)";
 
-void end_passes(PtxText& text, const std::string& name) {
-  text.line("mov.u64 %time1, %clock64;");
-  text.line("@%hot bra STEP_DONE;");
-  text.line("sub.u32 %passes, %passes, 1;");
-  text.line("bra {}_PASS;", name);
-}
+constexpr std::string_view kEndPasses = R"(mov.u64 %time1, %clock64;
+@%hot bra STEP_DONE;
+sub.u32 %passes, %passes, 1;
+bra {name}_PASS;)";
 
-void warm_code(PtxText& text, const std::string& name, Space space) {
-  text.line("{}:", name);
-  begin_passes(text, name, kUnroll + 1);
-  start_chain(text, space);
-  text.line("and.b32 %rest, %todo, {};", kUnroll - 1);
-  text.line("shr.u32 %todo, %todo, {};", std::countr_zero(kUnroll));
-  text.line("mov.u64 %time0, %clock64;");
-  text.line("setp.eq.u32 %done, %rest, 0;");
-  text.line("@%done bra {}_REST_DONE;", name);
-  text.line("{}_REST:", name);
-  text.line(".pragma \"nounroll\";");
-  text.line("{}", follow(text, space, "%hot"));
-  text.line("sub.u32 %rest, %rest, 1;");
-  text.line("setp.ne.u32 %more, %rest, 0;");
-  text.line("@%more bra {}_REST;", name);
-  text.line("{}_REST_DONE:", name);
-  text.line("setp.eq.u32 %done, %todo, 0;");
-  text.line("@%done bra {}_DONE;", name);
-  text.line("{}_LOOP:", name);
-  text.line(".pragma \"nounroll\";");
-  for (std::uint32_t i = 0; i < kUnroll; ++i) text.line("{}", follow(text, space, "%hot"));
-  text.line("sub.u32 %todo, %todo, 1;");
-  text.line("setp.ne.u32 %more, %todo, 0;");
-  text.line("@%more bra {}_LOOP;", name);
-  text.line("{}_DONE:", name);
-  wait_for_link(text, space);
-  end_passes(text, name);
-}
+constexpr std::string_view kWarm = R"({begin_passes}
+{start_chain}
+and.b32 %rest, %todo, {unroll_mask};
+shr.u32 %todo, %todo, {unroll_shift};
+mov.u64 %time0, %clock64;
+setp.eq.u32 %done, %rest, 0;
+@%done bra {name}_REST_DONE;
+{name}_REST:
+.pragma "nounroll";
+@%hot {follow}
+sub.u32 %rest, %rest, 1;
+setp.ne.u32 %more, %rest, 0;
+@%more bra {name}_REST;
+{name}_REST_DONE:
+setp.eq.u32 %done, %todo, 0;
+@%done bra {name}_DONE;
+{name}_LOOP:
+.pragma "nounroll";
+{follow_many}sub.u32 %todo, %todo, 1;
+setp.ne.u32 %more, %todo, 0;
+@%more bra {name}_LOOP;
+{name}_DONE:
+{wait_for_link}
+{end_passes})";
 
-// A load of a link, predicated by %live, between two readings of the clock: %latency. `condition`: a predicate that it
-// waits for.
-void timed_load(PtxText& text, Space space, const std::string& load, std::string_view condition) {
-  text.line("mov.u64 %stamp, %clock64;");
-  text.line("cvt.u32.u64 %before, %stamp;");
-  text.line("setp.ne.and.u32 %live, %before, %never, {};", condition);
-  text.line("{}", load);
-  wait_for_link(text, space);
-  text.line("mov.u64 %wide, %clock64;");
-  text.line("sub.u64 %wide, %wide, %stamp;");
-  text.line("min.u64 %wide, %wide, {};", 0xffffffffu);
-  text.line("cvt.u32.u64 %latency, %wide;");
-}
+// A load of a link, predicated by %live, between two readings of the clock: %latency. What it waits for stands between
+// the two parts.
+constexpr std::string_view kReadClock = "mov.u64 %stamp, %clock64;\ncvt.u32.u64 %before, %stamp;";
+constexpr std::string_view kTimedLoad = R"(@%live {access}
+{wait_for_link}
+mov.u64 %wide, %clock64;
+sub.u64 %wide, %wide, %stamp;
+min.u64 %wide, %wide, 4294967295;
+cvt.u32.u64 %latency, %wide;)";
 
 // Counts %latency in the histogram, unless the loads are off.
-void count_latency(PtxText& text) {
-  text.line("shr.u32 %bin, %latency, {};", std::countr_zero(kHistogramBinCycles));
-  text.line("min.u32 %bin, %bin, {};", kHistogramBins - 1);
-  text.line("shl.b32 %bin, %bin, 2;");
-  text.line("add.u32 %bin, %bin, %histogram;");
-  text.line("ld.shared.u32 %count, [%bin];");
-  text.line("add.u32 %count, %count, %increment;");
-  text.line("st.shared.u32 [%bin], %count;");
-}
+constexpr std::string_view kCountLatency = R"(shr.u32 %bin, %latency, {bin_shift};
+min.u32 %bin, %bin, {last_bin};
+shl.b32 %bin, %bin, 2;
+add.u32 %bin, %bin, %histogram;
+ld.shared.u32 %count, [%bin];
+add.u32 %count, %count, %increment;
+st.shared.u32 [%bin], %count;)";
 
-// The loop of a step that counts: `begin` before the first element, `body` for each. %increment and %index are theirs.
-template <typename Begin, typename Body>
-void counting_loop(PtxText& text, const std::string& name, Space space, Begin begin, Body body) {
-  text.line("{}:", name);
-  begin_passes(text, name, 1);
-  start_chain(text, space);
-  text.line("selp.u32 %increment, 1, 0, %hot;");
-  text.line("mov.u32 %index, 0;");
-  begin();
-  text.line("mov.u64 %time0, %clock64;");
-  text.line("{}_LOOP:", name);
-  text.line(".pragma \"nounroll\";");
-  body();
-  text.line("add.u32 %index, %index, 1;");
-  text.line("setp.lt.u32 %more, %index, %todo;");
-  text.line("@%more bra {}_LOOP;", name);
-  end_passes(text, name);
-}
+constexpr std::string_view kBeginCounting = R"({begin_passes}
+{start_chain}
+selp.u32 %increment, 1, 0, %hot;
+mov.u32 %index, 0;)";
 
-// Every access of `follow` is timed, and the first are kept. %previous is 0, which ptxas does not know.
-void kept_code(PtxText& text, const std::string& name, Space space, const std::string& follow) {
-  const auto begin = [&] {
-    text.line("cvt.u64.u32 %previous, %zero32;");
-    text.line("selp.u32 %keep_below, %cap, 0, %hot;");
-    text.line("mov.u32 %slot, %latencies;");
-  };
-  counting_loop(text, name, space, begin, [&] {
-    timed_load(text, space, follow, "%hot");
-    count_latency(text);
-    text.line("setp.lt.u32 %keep, %index, %keep_below;");
-    text.line("@%keep st.shared.u32 [%slot], %latency;");
-    text.line("add.u32 %slot, %slot, 4;");
-  });
-}
+constexpr std::string_view kEndCounting = R"(add.u32 %index, %index, 1;
+setp.lt.u32 %more, %index, %todo;
+@%more bra {name}_LOOP;
+{end_passes})";
 
-void timed_code(PtxText& text, const std::string& name, Space space) {
-  kept_code(text, name, space, follow(text, space, "%live"));
-}
+// Every access is timed, and the first are kept. %previous is 0, which ptxas does not know.
+constexpr std::string_view kTimed = R"({begin_counting}
+cvt.u64.u32 %previous, %zero32;
+selp.u32 %keep_below, %cap, 0, %hot;
+mov.u32 %slot, %latencies;
+mov.u64 %time0, %clock64;
+{name}_LOOP:
+.pragma "nounroll";
+{read_clock}
+setp.ne.and.u32 %live, %before, %never, %hot;
+{timed_load}
+{count_latency}
+setp.lt.u32 %keep, %index, %keep_below;
+@%keep st.shared.u32 [%slot], %latency;
+add.u32 %slot, %slot, 4;
+{end_counting})";
 
-// The link comes from an addition of zero.
-void atomic_code(PtxText& text, const std::string& name, Space space) {
-  kept_code(text, name, space, "@%live atom.global.add.u64 %pointer, [%pointer], %previous;");
-}
-
-// The same link is followed twice, and what counts is how much longer the first time took.
-void paired_code(PtxText& text, const std::string& name, Space space) {
-  const std::string load = fmt::format("@%live {}.u64 %pointer, [%previous];", load_opcode(space));
-  counting_loop(
-      text, name, space, [] {},
-      [&] {
-        text.line("mov.u64 %previous, %pointer;");
-        timed_load(text, space, load, "%hot");
-        text.line("add.u32 %half, %latency, {};", kPairedZeroCycles);
-        // Or ptxas would compute that behind the second load, before its clock is read.
-        text.line("setp.ne.and.u32 %more, %half, %never, %hot;");
-        timed_load(text, space, load, "%more");
-        text.line("min.u32 %latency, %latency, %half;");
-        text.line("sub.u32 %latency, %half, %latency;");
-        count_latency(text);
-      });
-}
+// The same link is followed twice, and what counts is how much longer the first time took. That both times need %half
+// keeps ptxas from computing it behind the second load, before its clock is read.
+constexpr std::string_view kPaired = R"({begin_counting}
+mov.u64 %time0, %clock64;
+{name}_LOOP:
+.pragma "nounroll";
+mov.u64 %previous, %pointer;
+{read_clock}
+setp.ne.and.u32 %live, %before, %never, %hot;
+{timed_load}
+add.u32 %half, %latency, {paired_zero};
+setp.ne.and.u32 %more, %half, %never, %hot;
+{read_clock}
+setp.ne.and.u32 %live, %before, %never, %more;
+{timed_load}
+min.u32 %latency, %latency, %half;
+sub.u32 %latency, %half, %latency;
+{count_latency}
+{end_counting})";
 
 // Every thread takes every ntid-th element.
-void touch_code(PtxText& text, const std::string& name, Space space) {
-  text.line("{}:", name);
-  text.line("mov.u64 %time0, %clock64;");
-  text.line("add.u32 %half, %loads, 1;");
-  text.line("shr.u32 %half, %half, 1;");
-  text.line("mov.u32 %index, %thread_id;");
-  text.line("mov.u32 %sum, 0;");
-  text.line("setp.ne.u64 %more, %table, 0;");
-  text.line("{}_LOOP:", name);
-  text.line("setp.ge.u32 %done, %index, %loads;");
-  text.line("@%done bra {}_DONE;", name);
-  text.line("mov.u32 %element, %index;");
-  text.line("mul.wide.u32 %wide, %index, 4;");
-  text.line("add.u64 %wide, %wide, %table;");
-  text.line("@%more ld.global.cg.u32 %element, [%wide];");
-  text.line("cvt.u64.u32 %wide, %element;");
-  text.line("mad.lo.u64 %pointer, %wide, %stride, %base;");
-  text.line("mul.lo.u64 %wide, %wide, %stagger;");
-  text.line("and.b64 %wide, %wide, %stagger_mask;");
-  text.line("add.u64 %pointer, %pointer, %wide;");
-  text.line("setp.ge.u32 %upper, %element, %half;");
-  text.line("@%upper add.u64 %pointer, %pointer, %skew;");
-  if (space == Space::kShared) {
-    text.line("cvt.u64.u32 %wide, %copy_to;");
-    text.line("add.u64 %pointer, %pointer, %wide;");
-  }
-  if (space == Space::kTexture) {
-    text.line("shr.u64 %pointer, %pointer, 2;");
-    text.line("cvt.u32.u64 %link, %pointer;");
-    text.line("tex.1d.v4.s32.s32 {{%link, %unused1, %unused2, %unused3}}, [%texture, {{%link}}];");
-  } else {
-    text.line("{}.u32 %link, [%pointer];", load_opcode(space));
-  }
-  text.line("xor.b32 %sum, %sum, %link;");
-  text.line("add.u32 %index, %index, %thread_count;");
-  text.line("bra {}_LOOP;", name);
-  text.line("{}_DONE:", name);
-  text.line("setp.eq.u32 %more, %sum, %never;");
-  text.line("@%more st.global.u32 [%result + {}], %sum;", offsetof(BlockRecord, sink));
-  text.line("bra STEP_END;");
-}
+constexpr std::string_view kTouch = R"({name}:
+mov.u64 %time0, %clock64;
+add.u32 %half, %loads, 1;
+shr.u32 %half, %half, 1;
+mov.u32 %index, %thread_id;
+mov.u32 %sum, 0;
+setp.ne.u64 %more, %table, 0;
+{name}_LOOP:
+setp.ge.u32 %done, %index, %loads;
+@%done bra {name}_DONE;
+mov.u32 %element, %index;
+mul.wide.u32 %wide, %index, 4;
+add.u64 %wide, %wide, %table;
+@%more ld.global.cg.u32 %element, [%wide];
+cvt.u64.u32 %wide, %element;
+mad.lo.u64 %pointer, %wide, %stride, %base;
+mul.lo.u64 %wide, %wide, %stagger;
+and.b64 %wide, %wide, %stagger_mask;
+add.u64 %pointer, %pointer, %wide;
+setp.ge.u32 %upper, %element, %half;
+@%upper add.u64 %pointer, %pointer, %skew;
+{touch}
+xor.b32 %sum, %sum, %link;
+add.u32 %index, %index, %thread_count;
+bra {name}_LOOP;
+{name}_DONE:
+setp.eq.u32 %more, %sum, %never;
+@%more st.global.u32 [%result + {BlockRecord.sink}], %sum;
+bra STEP_END;)";
 
 // Writes both links of each element: to the next one (%wide) and, of the other chain, to the one before (%previous).
-void store_code(PtxText& text, const std::string& name, Space space) {
-  const std::string_view opcode = space == Space::kGlobal ? "st.global.u64" : "st.global.cg.u64";
-  text.line("{}:", name);
-  begin_passes(text, name, 1);
-  text.line("mov.u64 %pointer, %base;");
-  text.line("sub.u32 %rest, %elements, 1;");
-  text.line("cvt.u64.u32 %wide, %rest;");
-  text.line("mad.lo.u64 %previous, %wide, %stride, %base;");
-  text.line("mov.u32 %index, 0;");
-  text.line("mov.u64 %time0, %clock64;");
-  text.line("{}_LOOP:", name);
-  text.line(".pragma \"nounroll\";");
-  text.line("add.u32 %index, %index, 1;");
-  text.line("setp.eq.u32 %done, %index, %elements;");
-  text.line("add.u64 %wide, %pointer, %stride;");
-  text.line("selp.u64 %wide, %base, %wide, %done;");
-  text.line("add.u64 %previous, %previous, 8;");
-  text.line("@%hot {} [%pointer], %wide;", opcode);
-  text.line("@%hot {} [%pointer + 8], %previous;", opcode);
-  text.line("mov.u64 %previous, %pointer;");
-  text.line("mov.u64 %pointer, %wide;");
-  text.line("setp.lt.u32 %more, %index, %todo;");
-  text.line("@%more bra {}_LOOP;", name);
-  end_passes(text, name);
+constexpr std::string_view kStore = R"({begin_passes}
+mov.u64 %pointer, %base;
+sub.u32 %rest, %elements, 1;
+cvt.u64.u32 %wide, %rest;
+mad.lo.u64 %previous, %wide, %stride, %base;
+mov.u32 %index, 0;
+mov.u64 %time0, %clock64;
+{name}_LOOP:
+.pragma "nounroll";
+add.u32 %index, %index, 1;
+setp.eq.u32 %done, %index, %elements;
+add.u64 %wide, %pointer, %stride;
+selp.u64 %wide, %base, %wide, %done;
+add.u64 %previous, %previous, 8;
+@%hot {store} [%pointer], %wide;
+@%hot {store} [%pointer + 8], %previous;
+mov.u64 %previous, %pointer;
+mov.u64 %pointer, %wide;
+setp.lt.u32 %more, %index, %todo;
+@%more bra {name}_LOOP;
+{end_passes})";
+
+std::string_view start_of_chain(Space space) {
+  if (has_pointer_links(space)) return "mov.u64 %pointer, %start;";
+  if (space == Space::kShared) return "cvt.u32.u64 %link, %start;\nadd.u32 %link, %link, %copy_to;";
+  if (space == Space::kLocal) return "cvt.u32.u64 %link, %start;\nadd.u32 %link, %link, %local;";
+  return "cvt.u32.u64 %link, %start;";
+}
+
+// One dependent load of the chain: follows the link in %link (32 bits) or %pointer.
+std::string follow(const PtxTarget& target, Space space) {
+  if (space == Space::kTexture) {
+    return "tex.1d.v4.s32.s32 {%link, %unused1, %unused2, %unused3}, [%texture, {%link}];";
+  }
+  const std::string load(chain_load_opcode(target, space));
+  return load + (has_pointer_links(space) ? ".u64 %pointer, [%pointer];" : ".u32 %link, [%link];");
+}
+
+// A load of the element at %pointer.
+std::string_view touch(Space space) {
+  if (space == Space::kShared) {
+    return "cvt.u64.u32 %wide, %copy_to;\nadd.u64 %pointer, %pointer, %wide;\n{load}.u32 %link, [%pointer];";
+  }
+  if (space == Space::kTexture) return "shr.u64 %pointer, %pointer, 2;\ncvt.u32.u64 %link, %pointer;\n{follow}";
+  return "{load}.u32 %link, [%pointer];";
 }
 
 }  // namespace
@@ -255,20 +204,53 @@ std::vector<CodePath> code_paths(bool has_local) {
   std::vector<CodePath> paths;
   for (const Space space : kCudaSpaces) {
     if (space == Space::kLocal && !has_local) continue;
-    const auto code = [&](StepCode step) {
-      return static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space);
+    const auto add = [&](StepCode step, std::string_view name, std::string_view lines, std::string_view access = "") {
+      const std::uint32_t code = static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space);
+      paths.push_back({code, fmt::format("{}_{}", name, to_string(space)), lines, access, space});
     };
-    const std::string suffix(to_string(space));
-    paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
-    if (space != Space::kLocal) paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
-    paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
+    add(StepCode::kWarm, "WARM", kWarm);
+    if (space != Space::kLocal) add(StepCode::kTouch, "TOUCH", kTouch);
+    add(StepCode::kTimed, "TIMED", kTimed, "{follow}");
     if (!is_global(space)) continue;
-    paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
-    paths.push_back({code(StepCode::kPaired), "PAIRED_" + suffix, paired_code, space});
+    add(StepCode::kStore, "STORE", kStore);
+    add(StepCode::kPaired, "PAIRED", kPaired, "{load}.u64 %pointer, [%previous];");
     if (space != Space::kGlobalBypassL1) continue;
-    paths.push_back({code(StepCode::kAtomic), "ATOMIC_" + suffix, atomic_code, space});
+    // The link comes from an addition of zero.
+    add(StepCode::kAtomic, "ATOMIC", kTimed, "atom.global.add.u64 %pointer, [%pointer], %previous;");
   }
   return paths;
+}
+
+void add_code_path(PtxText& text, const CodePath& path) {
+  const Space space = path.space;
+  const std::string_view lost =
+      has_pointer_links(space) ? "setp.eq.u64 %lost, %pointer, 0;\n" : "setp.eq.u32 %lost, %link, {no_link};\n";
+  std::string follow_many;
+  for (std::uint32_t i = 0; i < kUnroll; ++i) follow_many += "@%hot {follow}\n";
+  text.add(path.lines, {{"name", path.label},
+                        {"access", path.access},
+                        {"begin_passes", kBeginPasses},
+                        {"end_passes", kEndPasses},
+                        {"read_clock", kReadClock},
+                        {"timed_load", kTimedLoad},
+                        {"count_latency", kCountLatency},
+                        {"begin_counting", kBeginCounting},
+                        {"end_counting", kEndCounting},
+                        {"start_chain", start_of_chain(space)},
+                        {"follow", follow(text.target(), space)},
+                        {"follow_many", follow_many},
+                        // Leaves when the last link was none, and holds what follows back until it has arrived.
+                        {"wait_for_link", fmt::format("{}@%lost bra STEP_ERROR;", lost)},
+                        {"touch", touch(space)},
+                        {"load", space == Space::kTexture ? "" : load_opcode(space)},
+                        {"store", space == Space::kGlobal ? "st.global.u64" : "st.global.cg.u64"},
+                        {"no_link", kNoLink},
+                        {"dry_loads", path.lines == kWarm ? kUnroll + 1 : 1},
+                        {"unroll_mask", kUnroll - 1},
+                        {"unroll_shift", std::countr_zero(kUnroll)},
+                        {"bin_shift", std::countr_zero(kHistogramBinCycles)},
+                        {"last_bin", kHistogramBins - 1},
+                        {"paired_zero", kPairedZeroCycles}});
 }
 
 }  // namespace gputopo::cuda

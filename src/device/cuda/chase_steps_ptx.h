@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cuda/ptx_text.h"
@@ -15,10 +16,12 @@ namespace gputopo::cuda {
 struct CodePath {
   std::uint32_t code;  // StepTask::code
   std::string label;
-  void (*emit)(PtxText&, const std::string& label, Space);
+  std::string_view lines;   // as PtxText::add() takes them
+  std::string_view access;  // that a timed step times
   Space space;
 };
 // In ascending order of their codes. Those of local memory are of kernels that have some.
 [[nodiscard]] std::vector<CodePath> code_paths(bool has_local);
+void add_code_path(PtxText& text, const CodePath& path);
 
 }  // namespace gputopo::cuda

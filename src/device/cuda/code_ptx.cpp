@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,108 +17,58 @@ constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kEntries = (kMaxCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 
-void prologue(PtxText& text, std::string_view name) {
-  kernel_line(text, name, sizeof(CodeParameters));
-  text.raw(R"({
-  .reg .b64 %bank;
+void begin_code_kernel(PtxText& text, std::string_view name) {
+  begin_kernel(text, name, "CodeParameters");
+  text.add(R"(  .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave, %jumping;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
   .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink, %count;
-  .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
-)");
+  .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;)");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
-  text.line("  .reg .f32 %factor, %addend;");
-  const auto parameter = [&](std::string_view type, std::string_view reg, std::size_t offset) {
-    load_parameter(text, type, reg, offset);
-  };
-  parameter("u64", "%steps", offsetof(CodeParameters, steps));
-  parameter("u64", "%records", offsetof(CodeParameters, records));
-  parameter("u64", "%turn", offsetof(CodeParameters, turn));
-  parameter("u32", "%step_count", offsetof(CodeParameters, step_count));
-  parameter("u32", "%never", offsetof(CodeParameters, never));
-  parameter("u32", "%wanted0", offsetof(CodeParameters, wanted_sm));
-  parameter("u32", "%wanted1", offsetof(CodeParameters, wanted_sm) + sizeof(std::uint32_t));
-  parameter("u32", "%patience", offsetof(CodeParameters, patience_cycles));
-  parameter("u32", "%longest", offsetof(CodeParameters, longest_wait_cycles));
-  parameter("u32", "%count", offsetof(CodeParameters, count));
-  text.raw(R"(
+  text.add("  .reg .f32 %factor, %addend;");
+  load_parameters(text, "CodeParameters",
+                  "steps records turn step_count never wanted0=wanted_sm[0] wanted1=wanted_sm[1] "
+                  "patience=patience_cycles longest=longest_wait_cycles count");
+  // Operands come from registers of the thread, not of the warp, as in ordinary code.
+  text.add(R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %sm, %smid;
   mov.u32 %shared, dynamic_shared;
   setp.eq.u32 %first_thread, %thread_id, 0;
-)");
-  // Operands from registers of the thread, not of the warp, as ordinary code has them.
-  text.line("mov.b32 %factor, %thread_id;");
-  text.line("mov.b32 %addend, %thread_id;");
+mov.b32 %factor, %thread_id;
+mov.b32 %addend, %thread_id;)");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("mov.b32 %f{}, %thread_id;", i);
 }
 
-// Leaves the block in its slot, or lets it go.
+// Leaves the block in its slot, or lets it go. On the wanted SM there may be a second block.
 void take_slot(PtxText& text) {
-  text.raw(R"(
+  text.add(R"(
   mov.u32 %slot, 0;
   setp.ne.u32 %spread, %wanted1, %wanted0;
-)");
-  text.line("setp.eq.u32 %more, %wanted0, {};", kAnySm);
-  text.raw(R"(
+setp.eq.u32 %more, %wanted0, {any_sm};
+
   @%more bra CLAIM;
   setp.eq.u32 %more, %wanted0, %sm;
   @%more bra CLAIM;
   mov.u32 %slot, 1;
   setp.ne.u32 %other_sm, %wanted1, %sm;
   @%other_sm bra WRONG_SM;
-  CLAIM:
-)");
-  text.line("mul.wide.u32 %wide, %slot, {};", sizeof(BlockRecord));
-  text.line("add.u64 %records, %records, %wide;");
-  // On the wanted SM there may be a second block.
-  text.line("mov.u32 %old, 0;");
-  text.line("@%first_thread atom.global.exch.b32 %old, [%records + {}], 1;", offsetof(BlockRecord, claimed));
-  text.line("@%first_thread st.shared.u32 [%shared], %old;");
-  text.line("bar.sync 0;");
-  text.line("ld.shared.u32 %old, [%shared];");
-  text.line("bar.sync 0;");
-  text.line("setp.ne.u32 %taken, %old, 0;");
-  text.line("@%taken bra EXIT;");
-  text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
-}
-
-// What blocks compare with is the same for all threads, so they leave straight to the end of the pass. Only for compute
-// capability 8 does the compiler make a jump of every block that is not left then, so there it is told that threads may
-// differ, and gathers them behind all blocks.
-void let_threads_differ(PtxText& text) {
-  text.line("setp.eq.u32 %more, %thread_id, %never;");
-  text.line("selp.u32 %value, 1, 0, %more;");
-  text.line("add.u32 %end, %end, %value;");
-}
-
-void load_code_step(PtxText& text) {
-  const auto load = [&](std::string_view type, std::string_view reg, std::size_t offset) {
-    text.line("ld.global.cg.{} {}, [%steps + {}];", type, reg, offset);
-  };
-  load("u64", "%result", offsetof(CodeStepTask, result));
-  load("u32", "%kind", offsetof(CodeStepTask, kind));
-  load("u32", "%step_slot", offsetof(CodeStepTask, slot));
-  load("u32", "%thread", offsetof(CodeStepTask, thread));
-  load("u32", "%begin", offsetof(CodeStepTask, begin));
-  load("u32", "%end", offsetof(CodeStepTask, end));
-  load("u32", "%stride", offsetof(CodeStepTask, stride));
-  load("u32", "%passes", offsetof(CodeStepTask, passes));
-  load("u32", "%lead", offsetof(CodeStepTask, lead));
-  text.line("div.u32 %lead, %lead, {};", kCodeLeadStep);
+  CLAIM:)",
+           {{"any_sm", kAnySm}});
+  move_to_element(text, "%records", "%slot", "BlockRecord");
+  claim_record(text, "%records");
+  text.add("@%first_thread st.global.u32 [%records + {BlockRecord.sm}], %sm;");
 }
 
 // The time since the pass began goes to the record of the pass that has ended.
-void end_of_pass(PtxText& text) {
-  text.line("mov.u64 %now, %clock64;");
-  text.line("sub.u64 %cycles, %now, %previous;");
-  text.line("mov.u64 %previous, %now;");
-  text.line("st.global.u64 [%result], %cycles;");
-  text.line("add.u64 %result, %result, 8;");
-  text.line("sub.u32 %passes, %passes, 1;");
-  text.line("setp.eq.u32 %done, %passes, 0;");
-  text.line("@%done bra STEP_END;");
-}
+constexpr std::string_view kEndOfPass = R"(mov.u64 %now, %clock64;
+sub.u64 %cycles, %now, %previous;
+mov.u64 %previous, %now;
+st.global.u64 [%result], %cycles;
+add.u64 %result, %result, 8;
+sub.u32 %passes, %passes, 1;
+setp.eq.u32 %done, %passes, 0;
+@%done bra STEP_END;)";
 
 void multiply_add(PtxText& text, std::uint32_t index) {
   text.line("fma.rn.f32 %f{}, %f{}, %factor, %addend;", index % kChains, index % kChains);
@@ -128,8 +77,7 @@ void multiply_add(PtxText& text, std::uint32_t index) {
 void blocks_of_code(PtxText& text, std::uint32_t first, std::uint32_t end) {
   for (std::uint32_t block = first; block < end; ++block) {
     for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) multiply_add(text, i);
-    text.line("setp.eq.u32 %leave, %end, {};", block);
-    text.line("@%leave bra PASS;");
+    text.add("setp.eq.u32 %leave, %end, {block};\n@%leave bra PASS;", {{"block", block}});
   }
 }
 
@@ -137,8 +85,7 @@ void blocks_of_code(PtxText& text, std::uint32_t first, std::uint32_t end) {
 void enter(PtxText& text, std::string_view number, std::uint32_t entries) {
   std::string labels = "ENTRY0";
   for (std::uint32_t entry = 1; entry < entries; ++entry) labels += fmt::format(", ENTRY{}", entry);
-  text.line("ENTRIES: .branchtargets {};", labels);
-  text.line("brx.idx {}, ENTRIES;", number);
+  text.line("ENTRIES: .branchtargets {};\nbrx.idx {}, ENTRIES;", labels, number);
 }
 
 void whole_stretch(PtxText& text) {
@@ -157,7 +104,7 @@ void stretch_with_lead(PtxText& text) {
     text.line("ENTRY{}:", lead);
     for (std::uint32_t i = 0; i < kCodeLeadStep; ++i) multiply_add(text, lead * kCodeLeadStep + i);
   }
-  text.line("ENTRY0:");
+  text.add("ENTRY0:");
   blocks_of_code(text, 0, kMaxCodeBehindLead / kCodeBlockInstructions);
 }
 
@@ -171,12 +118,13 @@ void jumped_over(PtxText& text, std::uint32_t instructions) {
 void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
   std::vector<std::uint32_t> jump_at(blocks);
   for (std::uint32_t jump = 0; jump < blocks; ++jump) jump_at[place_of_jump(kind, jump)] = jump;
-  text.line("setp.ne.u32 %jumping, %thread_id, %never;");
+  text.add("setp.ne.u32 %jumping, %thread_id, %never;");
   for (const std::uint32_t jump : jump_at) {
-    text.line("JUMP{}:", jump);
-    text.line("setp.eq.u32 %leave, %count, {};", jump + 1);
-    text.line("@%leave bra PASS;");
-    text.line("@%jumping bra {};", jump + 1 < blocks ? fmt::format("JUMP{}", jump + 1) : "PASS");
+    text.add(R"(JUMP{jump}:
+setp.eq.u32 %leave, %count, {next};
+@%leave bra PASS;
+@%jumping bra {target};)",
+             {{"jump", jump}, {"next", jump + 1}, {"target", jump + 1 < blocks ? "JUMP{next}" : "PASS"}});
     jumped_over(text, jump_filler(kind));
   }
 }
@@ -188,7 +136,7 @@ void far_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kFarJumps, kMaxF
 // All jumps go on and none back, parameters alone decide them, and what begins a pass is all that the table of entries
 // names: else the compiler lays the blocks out in another order, or makes some longer.
 void aligned_jumps(PtxText& text) {
-  text.line("setp.ne.u32 %jumping, %count, %never;");
+  text.add("setp.ne.u32 %jumping, %count, %never;");
   enter(text, "%begin", 2 * kAlignments);
   for (std::uint32_t block = 0; block < kAlignedBlocks; ++block) {
     const std::uint32_t row = block / kAlignments;
@@ -200,181 +148,170 @@ void aligned_jumps(PtxText& text) {
     text.line("@%jumping bra {};", is_last ? "LAST" : fmt::format("JUMP{}", block + kAlignments));
     jumped_over(text, kAlignedJumpFiller);
   }
-  text.line("LAST:");
-  text.line("bra PASS;");
+  text.add("LAST:\nbra PASS;");
 }
-
-constexpr std::string_view kOperandFunction = "operations_of_";
 
 // A function: out of a loop the compiler would move all loads of constants. So each stands in front of its operation,
 // or is a part of it.
 void operand_function(PtxText& text, CodeStepKind kind) {
-  text.line(".func (.reg .b32 %combined) {}{}(.reg .b32 %given, .reg .b32 %wanted)", kOperandFunction, to_string(kind));
-  text.line("{{");
-  text.line(".reg .b32 %operand;");
-  text.line(".reg .pred %last;");
-  text.line("mov.u32 %combined, %given;");
+  text.add(R"(.func (.reg .b32 %combined) operations_of_{kind}(.reg .b32 %given, .reg .b32 %wanted)
+{
+.reg .b32 %operand;
+.reg .pred %last;
+mov.u32 %combined, %given;)",
+           {{"kind", to_string(kind)}});
   for (std::uint32_t operand = 0; operand < kMaxOperands; ++operand) {
-    text.line("ld.const.u32 %operand, [constant_bank + {}];", operand * operand_stride_bytes(kind));
-    text.line("xor.b32 %combined, %combined, %operand;");
-    text.line("setp.eq.u32 %last, %wanted, {};", operand + 1);
-    text.line("@%last bra LAST;");
+    text.add(R"(ld.const.u32 %operand, [constant_bank + {offset}];
+xor.b32 %combined, %combined, %operand;
+setp.eq.u32 %last, %wanted, {count};
+@%last bra LAST;)",
+             {{"offset", operand * operand_stride_bytes(kind)}, {"count", operand + 1}});
   }
-  text.line("LAST:");
-  text.line("ret;");
-  text.line("}}");
+  text.add("LAST:\nret;\n}");
 }
 
 template <CodeStepKind kKind>
 void operands(PtxText& text) {
-  text.line("mov.u32 %value, %thread_id;");
-  text.line("call (%value), {}{}, (%value, %count);", kOperandFunction, to_string(kKind));
-  text.line("setp.eq.u32 %more, %value, %never;");
-  text.line("@%more st.global.u32 [%records + {}], %value;", offsetof(BlockRecord, sink));
-  text.line("bra PASS;");
+  text.add(R"(mov.u32 %value, %thread_id;
+call (%value), operations_of_{kind}, (%value, %count);
+setp.eq.u32 %more, %value, %never;
+@%more st.global.u32 [%records + {BlockRecord.sink}], %value;
+bra PASS;)",
+           {{"kind", to_string(kKind)}});
 }
 
-void run_step(PtxText& text, void (*code)(PtxText&)) {
-  // The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
-  // apart from what is behind it, the compiler would place it behind the whole stretch, and there it would lie in the
-  // same sets of a cache as code that no pass of its length runs.
-  text.line("sub.u64 %result, %result, 8;");
-  text.line("add.u32 %passes, %passes, 1;");
-  text.line("mov.u64 %previous, %clock64;");
-  text.line("PASS:");
-  end_of_pass(text);
-  code(text);
-  text.line("bra STEP_END;");
-}
+// The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
+// apart from what is behind it, the compiler would place it behind the whole stretch, and there it would lie in the
+// same sets of a cache as code that no pass of its length runs.
+constexpr std::string_view kBeginStep = R"(sub.u64 %result, %result, 8;
+add.u32 %passes, %passes, 1;
+mov.u64 %previous, %clock64;
+PASS:
+{end_of_pass})";
 
-// The bank holds zeros: each address is the one before, the value there and the step.
-void constants_step(PtxText& text) {
-  text.line("CONSTANTS:");
-  text.line("mov.u64 %previous, %clock64;");
-  text.line("CONSTANTS_PASS:");
-  // By its name, or the compiler would leave the bank out. It is the module's only one, so it begins at 0.
-  text.line("mov.u64 %bank, constant_bank;");
-  text.line("cvt.u32.u64 %offset, %bank;");
-  text.line("add.u32 %offset, %offset, %begin;");
-  text.line("NEXT_CONSTANT:");
-  text.line(".pragma \"nounroll\";");
-  text.line("ld.const.u32 %value, [%offset];");
-  text.line("add.u32 %offset, %offset, %value;");
-  text.line("add.u32 %offset, %offset, %stride;");
-  text.line("setp.lt.u32 %more, %offset, %end;");
-  text.line("@%more bra NEXT_CONSTANT;");
-  // Where the walk ended must look used, or the compiler would leave out the walk.
-  text.line("setp.eq.u32 %more, %offset, %never;");
-  text.line("@%more st.global.u32 [%records + {}], %offset;", offsetof(BlockRecord, sink));
-  end_of_pass(text);
-  text.line("bra CONSTANTS_PASS;");
-}
+// The bank holds zeros: each address is the one before, the value there and the step. The bank is called by its name,
+// or the compiler would leave it out; it is the module's only one, so it begins at 0. Where the walk ended must look
+// used, or the compiler would leave out the walk.
+constexpr std::string_view kConstantsStep = R"(bra STEP_END;
+CONSTANTS:
+mov.u64 %previous, %clock64;
+CONSTANTS_PASS:
+mov.u64 %bank, constant_bank;
+cvt.u32.u64 %offset, %bank;
+add.u32 %offset, %offset, %begin;
+NEXT_CONSTANT:
+.pragma "nounroll";
+ld.const.u32 %value, [%offset];
+add.u32 %offset, %offset, %value;
+add.u32 %offset, %offset, %stride;
+setp.lt.u32 %more, %offset, %end;
+@%more bra NEXT_CONSTANT;
+setp.eq.u32 %more, %offset, %never;
+@%more st.global.u32 [%records + {BlockRecord.sink}], %offset;
+{end_of_pass}
+bra CONSTANTS_PASS;)";
 
-// Blocks on two SMs wait for the end of one another's steps; those of one block at a barrier.
-void step_end(PtxText& text) {
-  text.line("STEP_END:");
-  text.line("bar.sync 0;");
-  text.line("add.u32 %step_index, %step_index, 1;");
-  text.line("add.u64 %steps, %steps, {};", sizeof(CodeStepTask));
-  text.line("@!%spread bra NEXT_STEP;");
-  text.line("@!%first_thread bra TURN_COMES;");
-  text.line("setp.ne.u32 %more, %step_slot, %slot;");
-  text.line("@%more bra WAIT_FOR_TURN;");
-  text.line("membar.gl;");
-  text.line("st.volatile.global.u32 [%turn], %step_index;");
-  text.line("WAIT_FOR_TURN:");
-  text.line("mov.u32 %before, %clock;");
-  text.line("POLL:");
-  text.line("ld.volatile.global.u32 %turns, [%turn];");
-  text.line("mov.u32 %after, %clock;");
-  text.line("sub.u32 %after, %after, %before;");
-  text.line("setp.ge.u32 %late, %after, %longest;");
-  text.line("@%late bra GIVE_UP;");
-  text.line("setp.lt.u32 %more, %turns, %step_index;");
-  text.line("@%more bra POLL;");
-  text.line("bra TURN_COMES;");
-  // The other block never came. The steps that are left run in vain, and the host sees the error.
-  text.line("GIVE_UP:");
-  text.line("st.global.u32 [%records + {}], 1;", offsetof(BlockRecord, error));
-  text.line("mov.u32 %longest, 0;");
-  text.line("TURN_COMES:");
-  text.line("bar.sync 0;");
-  text.line("bra NEXT_STEP;");
-}
+// Blocks on two SMs wait for the end of one another's steps; those of one block at a barrier. If the other block never
+// comes, the steps that are left run in vain, and the host sees the error.
+constexpr std::string_view kStepEnd = R"(STEP_END:
+bar.sync 0;
+add.u32 %step_index, %step_index, 1;
+add.u64 %steps, %steps, {CodeStepTask};
+@!%spread bra NEXT_STEP;
+@!%first_thread bra TURN_COMES;
+setp.ne.u32 %more, %step_slot, %slot;
+@%more bra WAIT_FOR_TURN;
+membar.gl;
+st.volatile.global.u32 [%turn], %step_index;
+WAIT_FOR_TURN:
+mov.u32 %before, %clock;
+POLL:
+ld.volatile.global.u32 %turns, [%turn];
+mov.u32 %after, %clock;
+sub.u32 %after, %after, %before;
+setp.ge.u32 %late, %after, %longest;
+@%late bra GIVE_UP;
+setp.lt.u32 %more, %turns, %step_index;
+@%more bra POLL;
+bra TURN_COMES;
+GIVE_UP:
+st.global.u32 [%records + {BlockRecord.error}], 1;
+mov.u32 %longest, 0;
+TURN_COMES:
+bar.sync 0;
+bra NEXT_STEP;
+FINISH:)";
 
-void code_epilogue(PtxText& text) {
-  text.line("FINISH:");
-  stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
+void end_code_kernel(PtxText& text) {
+  stamp_clocks(text, "end");
   for (std::uint32_t i = 1; i < kChains; ++i) text.line("add.f32 %f0, %f0, %f{};", i);
-  text.line("mov.b32 %sink, %f0;");
-  text.line("setp.eq.u32 %more, %sink, %never;");
-  text.line("@%more st.global.u32 [%records + {}], %sink;", offsetof(BlockRecord, sink));
-  text.line("bra EXIT;");
-  text.line("WRONG_SM:");
-  text.line("mov.u32 %before, %clock;");
-  text.line("LINGER:");
-  text.line("mov.u32 %after, %clock;");
-  text.line("sub.u32 %after, %after, %before;");
-  text.line("setp.lt.u32 %more, %after, %patience;");
-  text.line("@%more bra LINGER;");
-  text.line("EXIT:");
-  text.line("ret;");
-  text.line("}}");
+  text.add(R"(mov.b32 %sink, %f0;
+setp.eq.u32 %more, %sink, %never;
+@%more st.global.u32 [%records + {BlockRecord.sink}], %sink;)");
+  linger_and_exit(text, "LINGER");
 }
 
-void code_kernel(PtxText& text, const PtxTarget& target, std::string_view name, void (*code)(PtxText&)) {
-  prologue(text, name);
+void code_kernel(PtxText& text, std::string_view name, void (*code)(PtxText&)) {
+  begin_code_kernel(text, name);
   take_slot(text);
-  stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
-  text.line("mov.u32 %step_index, 0;");
-  text.line("NEXT_STEP:");
-  text.line("setp.ge.u32 %done, %step_index, %step_count;");
-  text.line("@%done bra FINISH;");
-  load_code_step(text);
-  if (target.sm / 10 == 8) let_threads_differ(text);
-  text.line("setp.eq.u32 %mine, %thread_id, %thread;");
-  text.line("setp.eq.and.u32 %mine, %step_slot, %slot, %mine;");
-  text.line("@!%mine bra STEP_END;");
-  text.line("setp.eq.u32 %is_constants, %kind, {};", static_cast<std::uint32_t>(CodeStepKind::kConstants));
-  text.line("@%is_constants bra CONSTANTS;");
-  run_step(text, code);
-  constants_step(text);
-  step_end(text);
-  code_epilogue(text);
+  stamp_clocks(text, "start");
+  text.add(R"(mov.u32 %step_index, 0;
+NEXT_STEP:
+setp.ge.u32 %done, %step_index, %step_count;
+@%done bra FINISH;)");
+  load_fields(text, "ld.global.cg", "%steps", "CodeStepTask",
+              "result kind step_slot=slot thread begin end stride passes lead");
+  text.line("div.u32 %lead, %lead, {};", kCodeLeadStep);
+  // What blocks compare with is the same for all threads, so they leave straight to the end of the pass. Only for
+  // compute capability 8 does the compiler make a jump of every block that is not left then, so there it is told that
+  // threads may differ, and gathers them behind all blocks.
+  if (text.target().sm / 10 == 8) {
+    text.add(R"(setp.eq.u32 %more, %thread_id, %never;
+selp.u32 %value, 1, 0, %more;
+add.u32 %end, %end, %value;)");
+  }
+  text.add(R"(setp.eq.u32 %mine, %thread_id, %thread;
+setp.eq.and.u32 %mine, %step_slot, %slot, %mine;
+@!%mine bra STEP_END;
+setp.eq.u32 %is_constants, %kind, {constants};
+@%is_constants bra CONSTANTS;)",
+           {{"constants", static_cast<std::uint32_t>(CodeStepKind::kConstants)}});
+  text.add(kBeginStep, {{"end_of_pass", kEndOfPass}});
+  code(text);
+  text.add(kConstantsStep, {{"end_of_pass", kEndOfPass}});
+  text.add(kStepEnd);
+  end_code_kernel(text);
 }
 
 template <CodeStepKind kKind>
-void operand_kernel(PtxText& text, const PtxTarget& target) {
+void operand_kernel(PtxText& text) {
   operand_function(text, kKind);
-  code_kernel(text, target, to_string(kKind), operands<kKind>);
+  code_kernel(text, to_string(kKind), operands<kKind>);
 }
 
 }  // namespace
 
 std::string generate_code_ptx(const PtxTarget& target) {
-  PtxText text;
-  text.raw(module_header(target));
-  code_kernel(text, target, "code", whole_stretch);
-  code_kernel(text, target, "lead_code", stretch_with_lead);
+  PtxText text(target);
+  code_kernel(text, "code", whole_stretch);
+  code_kernel(text, "lead_code", stretch_with_lead);
   return text.take();
 }
 
 std::string generate_jump_ptx(const PtxTarget& target) {
-  PtxText text;
-  text.raw(module_header(target));
-  code_kernel(text, target, "near_jumps", near_jumps);
-  code_kernel(text, target, "few_near_jumps", few_near_jumps);
-  code_kernel(text, target, "far_jumps", far_jumps);
-  code_kernel(text, target, "aligned_jumps", aligned_jumps);
+  PtxText text(target);
+  code_kernel(text, "near_jumps", near_jumps);
+  code_kernel(text, "few_near_jumps", few_near_jumps);
+  code_kernel(text, "far_jumps", far_jumps);
+  code_kernel(text, "aligned_jumps", aligned_jumps);
   return text.take();
 }
 
 std::string generate_operand_ptx(const PtxTarget& target) {
-  PtxText text;
-  text.raw(module_header(target));
-  operand_kernel<CodeStepKind::kApartOperands>(text, target);
-  operand_kernel<CodeStepKind::kNearOperands>(text, target);
-  operand_kernel<CodeStepKind::kCloseOperands>(text, target);
+  PtxText text(target);
+  operand_kernel<CodeStepKind::kApartOperands>(text);
+  operand_kernel<CodeStepKind::kNearOperands>(text);
+  operand_kernel<CodeStepKind::kCloseOperands>(text);
   return text.take();
 }
 

@@ -1,105 +1,44 @@
 #include "device/cuda/fill_ptx.h"
 
 #include <bit>
-#include <cstddef>
 
 #include "device/cuda/kernel_layout.h"
 
 namespace gputopo::cuda {
 namespace {
 
-void load_fill_task(PtxText& text) {
-  text.line("mul.wide.u32 %wide, %r0, {};", sizeof(FillTask));
-  text.line("add.u64 %task, %task, %wide;");
-  text.line("ld.global.u64 %address, [%task + {}];", offsetof(FillTask, address));
-  text.line("ld.global.u64 %link_base, [%task + {}];", offsetof(FillTask, link_base));
-  text.line("ld.global.u64 %stride, [%task + {}];", offsetof(FillTask, stride_bytes));
-  text.line("ld.global.u64 %skew, [%task + {}];", offsetof(FillTask, skew_bytes));
-  text.line("ld.global.u64 %stagger, [%task + {}];", offsetof(FillTask, stagger_bytes));
-  text.line("ld.global.u64 %stagger_mask, [%task + {}];", offsetof(FillTask, stagger_mask));
-  text.line("ld.global.u32 %count, [%task + {}];", offsetof(FillTask, count));
-  text.line("ld.global.u32 %form, [%task + {}];", offsetof(FillTask, form));
-  text.line("setp.eq.u32 %is_pointer, %form, {};", static_cast<std::uint32_t>(LinkForm::kPointer));
-  text.line("setp.eq.u32 %is_texel, %form, {};", static_cast<std::uint32_t>(LinkForm::kTexel));
-  text.line("setp.eq.u32 %is_local, %form, {};", static_cast<std::uint32_t>(LinkForm::kLocal));
-}
-
 // Where the element at a position of the order lies.
 void offset_of(PtxText& text, std::string_view name, std::string_view position, std::string_view into) {
-  text.line("mov.u32 %element, {};", position);
-  text.line("setp.eq.u32 %more, %reversed, 0;");
-  text.line("@%more bra {}_FORWARD;", name);
-  text.line("sub.u32 %element, %count, {};", position);
-  text.line("sub.u32 %element, %element, 1;");
-  text.line("{}_FORWARD:", name);
-  text.line("setp.eq.u64 %more, %table, 0;");
-  text.line("@%more bra {}_FOUND;", name);
-  text.line("mul.wide.u32 %entry, {}, 4;", position);
-  text.line("add.u64 %entry, %entry, %table;");
-  text.line("ld.global.u32 %element, [%entry];");
-  text.line("{}_FOUND:", name);
-  text.line("cvt.u64.u32 %wide, %element;");
-  text.line("mad.lo.u64 {}, %wide, %stride, %chain_bytes;", into);
-  text.line("setp.ge.u32 %upper, %element, %half;");
-  text.line("@%upper add.u64 {}, {}, %skew;", into, into);
-  text.line("mul.lo.u64 %wide, %wide, %stagger;");
-  text.line("and.b64 %wide, %wide, %stagger_mask;");
-  text.line("add.u64 {}, {}, %wide;", into, into);
+  text.add(R"(mov.u32 %element, {position};
+setp.eq.u32 %more, %reversed, 0;
+@%more bra {name}_FORWARD;
+sub.u32 %element, %count, {position};
+sub.u32 %element, %element, 1;
+{name}_FORWARD:
+setp.eq.u64 %more, %table, 0;
+@%more bra {name}_FOUND;
+mul.wide.u32 %entry, {position}, 4;
+add.u64 %entry, %entry, %table;
+ld.global.u32 %element, [%entry];
+{name}_FOUND:
+cvt.u64.u32 %wide, %element;
+mad.lo.u64 {into}, %wide, %stride, %chain_bytes;
+setp.ge.u32 %upper, %element, %half;
+@%upper add.u64 {into}, {into}, %skew;
+mul.lo.u64 %wide, %wide, %stagger;
+and.b64 %wide, %wide, %stagger_mask;
+add.u64 {into}, {into}, %wide;)",
+           {{"position", position}, {"name", name}, {"into", into}});
 }
 
-}  // namespace
-
-// Writes the links of the arrays: blockIdx.y is the array, the threads of its blocks share the elements.
-void fill_kernel(PtxText& text) {
-  text.raw(R"(
-.visible .entry fill(.param .u64 tasks)
-{
-  .reg .pred %done, %more, %upper, %is_pointer, %is_texel, %is_local;
-  .reg .b32 %r0, %r1, %index, %next, %step, %count, %visited, %half, %form, %chain, %reversed, %element, %value32;
-  .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %stagger_mask, %table, %chain_bytes, %wide, %place, %value, %entry;
-  ld.param.u64 %task, [tasks];
-  cvta.to.global.u64 %task, %task;
-  mov.u32 %r0, %ctaid.y;
-)");
-  load_fill_task(text);
-  text.raw(R"(
-  add.u32 %half, %count, 1;
-  shr.u32 %half, %half, 1;
-  mov.u32 %r0, %nctaid.x;
-  mov.u32 %r1, %ntid.x;
-  mul.lo.u32 %step, %r0, %r1;
-  mov.u32 %chain, 0;
-NEXT_CHAIN:
-  mul.wide.u32 %wide, %chain, 8;
-  mov.u64 %chain_bytes, %wide;
-  add.u64 %wide, %wide, %task;
-)");
-  text.line("ld.global.u64 %table, [%wide + {}];", offsetof(FillTask, tables));
-  text.line("mul.wide.u32 %wide, %chain, 4;");
-  text.line("add.u64 %wide, %wide, %task;");
-  text.line("ld.global.u32 %reversed, [%wide + {}];", offsetof(FillTask, reversed));
-  text.line("ld.global.u32 %visited, [%wide + {}];", offsetof(FillTask, visited));
-  text.raw(R"(
-  mov.u32 %r0, %ctaid.x;
-  mov.u32 %index, %tid.x;
-  mad.lo.u32 %index, %r0, %r1, %index;
-ELEMENTS:
-  setp.ge.u32 %done, %index, %visited;
-  @%done bra ELEMENTS_DONE;
-  add.u32 %next, %index, 1;
-  setp.eq.u32 %more, %next, %visited;
-  selp.u32 %next, 0, %next, %more;
-)");
-  // %place: of this element; %value: of the next one.
-  offset_of(text, "PLACE", "%index", "%place");
-  offset_of(text, "VALUE", "%next", "%value");
-  text.raw(R"(
+// Writes the link at %place, and goes on with the next element, then with the next chain.
+void write_link(PtxText& text) {
+  text.add(R"(
   add.u64 %place, %place, %address;
   add.u64 %value, %value, %link_base;
   @%is_texel shr.u64 %value, %value, 2;
-)");
-  text.line("@%is_local shr.u64 %value, %value, {};", std::countr_zero(kLocalLanes));
-  text.raw(R"(
+@%is_local shr.u64 %value, %value, {local_lanes_shift};
+
   cvt.u32.u64 %value32, %value;
   @%is_pointer st.global.u64 [%place], %value;
   @!%is_pointer st.global.u32 [%place], %value32;
@@ -110,14 +49,68 @@ ELEMENTS_DONE:
   setp.lt.u32 %more, %chain, 2;
   @%more bra NEXT_CHAIN;
   ret;
+})",
+           {{"local_lanes_shift", std::countr_zero(kLocalLanes)}});
 }
-)");
+
+}  // namespace
+
+// Writes the links of the arrays: blockIdx.y is the array, the threads of its blocks share the elements.
+void fill_kernel(PtxText& text) {
+  text.add(R"(
+.visible .entry fill(.param .u64 tasks)
+{
+  .reg .pred %done, %more, %upper, %is_pointer, %is_texel, %is_local;
+  .reg .b32 %r0, %r1, %index, %next, %step, %count, %visited, %half, %form, %chain, %reversed, %element, %value32;
+  .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %stagger_mask, %table, %chain_bytes, %wide, %place, %value, %entry;
+  ld.param.u64 %task, [tasks];
+  cvta.to.global.u64 %task, %task;
+  mov.u32 %r0, %ctaid.y;)");
+  move_to_element(text, "%task", "%r0", "FillTask");
+  load_fields(text, "ld.global", "%task", "FillTask",
+              "address link_base stride=stride_bytes skew=skew_bytes stagger=stagger_bytes stagger_mask count form");
+  text.add(R"(setp.eq.u32 %is_pointer, %form, {pointer};
+setp.eq.u32 %is_texel, %form, {texel};
+setp.eq.u32 %is_local, %form, {local};
+
+  add.u32 %half, %count, 1;
+  shr.u32 %half, %half, 1;
+  mov.u32 %r0, %nctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mul.lo.u32 %step, %r0, %r1;
+  mov.u32 %chain, 0;
+NEXT_CHAIN:
+  mul.wide.u32 %wide, %chain, 8;
+  mov.u64 %chain_bytes, %wide;
+  add.u64 %wide, %wide, %task;
+ld.global.u64 %table, [%wide + {FillTask.tables}];
+mul.wide.u32 %wide, %chain, 4;
+add.u64 %wide, %wide, %task;
+ld.global.u32 %reversed, [%wide + {FillTask.reversed}];
+ld.global.u32 %visited, [%wide + {FillTask.visited}];
+
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %index, %tid.x;
+  mad.lo.u32 %index, %r0, %r1, %index;
+ELEMENTS:
+  setp.ge.u32 %done, %index, %visited;
+  @%done bra ELEMENTS_DONE;
+  add.u32 %next, %index, 1;
+  setp.eq.u32 %more, %next, %visited;
+  selp.u32 %next, 0, %next, %more;)",
+           {{"pointer", static_cast<std::uint32_t>(LinkForm::kPointer)},
+            {"texel", static_cast<std::uint32_t>(LinkForm::kTexel)},
+            {"local", static_cast<std::uint32_t>(LinkForm::kLocal)}});
+  // %place: of this element; %value: of the next one.
+  offset_of(text, "PLACE", "%index", "%place");
+  offset_of(text, "VALUE", "%next", "%value");
+  write_link(text);
 }
 
 // Keeps every SM busy for `duration` ns and records cycles and time of the first block: wakes the clocks and measures
 // them. Its `sink` is how many ns after its start it was stopped first, for another process; 0: it was not.
 void spin_kernel(PtxText& text) {
-  text.raw(R"(
+  text.add(R"(
 .visible .entry spin(.param .u64 record, .param .u64 duration)
 {
   .reg .pred %more, %first, %stopped;
@@ -149,14 +142,13 @@ SPIN:
   setp.lt.u64 %more, %now_ns, %duration;
   @%more bra SPIN;
   add.u64 %now_ns, %now_ns, %start_ns;
-)");
-  text.line("@%first st.global.u64 [%result + {}], %start_cycles;", offsetof(BlockRecord, start_cycles));
-  text.line("@%first st.global.u64 [%result + {}], %now_cycles;", offsetof(BlockRecord, end_cycles));
-  text.line("@%first st.global.u64 [%result + {}], %start_ns;", offsetof(BlockRecord, start_ns));
-  text.line("@%first st.global.u64 [%result + {}], %now_ns;", offsetof(BlockRecord, end_ns));
-  text.line("@%first st.global.u32 [%result + {}], %turn;", offsetof(BlockRecord, sink));
-  text.line("ret;");
-  text.line("}}");
+@%first st.global.u64 [%result + {BlockRecord.start_cycles}], %start_cycles;
+@%first st.global.u64 [%result + {BlockRecord.end_cycles}], %now_cycles;
+@%first st.global.u64 [%result + {BlockRecord.start_ns}], %start_ns;
+@%first st.global.u64 [%result + {BlockRecord.end_ns}], %now_ns;
+@%first st.global.u32 [%result + {BlockRecord.sink}], %turn;
+ret;
+})");
 }
 
 }  // namespace gputopo::cuda

@@ -26,12 +26,13 @@ LaunchTarget launch_target(const PtxTarget& target, int driver_version) {
 }
 
 std::string generate_empty_ptx(const PtxTarget& target, std::uint32_t argument_bytes) {
-  PtxText text;
-  text.raw(module_header(target));
-  kernel_line(text, kEmptyKernel, argument_bytes);
-  text.line("{{");
-  text.line("ret;");
-  text.line("}}");
+  PtxText text(target);
+  text.add(R"(
+.visible .entry {name}(.param .align 8 .b8 parameters[{bytes}])
+{
+ret;
+})",
+           {{"name", kEmptyKernel}, {"bytes", argument_bytes}});
   return text.take();
 }
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,48 +42,25 @@ bool of_tensor_memory(const OperationShape& shape) {
 bool of_four_warps(const OperationShape& shape) { return warps_together(info_of(shape.operation).type) > 1; }
 bool of_warpgroup(const OperationShape& shape) { return of_four_warps(shape) && !of_tensor_memory(shape); }
 
-void prologue(PtxText& text, std::string_view name, std::uint32_t most_warps) {
-  kernel_line(text, name, sizeof(OperationParameters));
-  text.line(".maxntid {}, 1, 1", 32 * most_warps);
-  text.line("{{");
-  declare_phase_registers(text);
-  text.raw(R"(
+void begin_operation_kernel(PtxText& text, std::string name, std::uint32_t most_warps) {
+  begin_phase_kernel(text, {.name = std::move(name),
+                            .parameters = "OperationParameters",
+                            .directives = fmt::format(".maxntid {}, 1, 1", 32 * most_warps),
+                            .registers = R"(
   .reg .pred %first_lane, %always;
   .reg .b32 %thread_id, %threads, %block, %sm, %lane, %mask, %one, %value, %word;
-  .reg .b64 %operands, %warp_records, %wide, %stamp;
-)");
-  load_parameter(text, "u64", "%operands", offsetof(OperationParameters, operands));
-  load_parameter(text, "u64", "%records", offsetof(OperationParameters, records));
-  load_parameter(text, "u64", "%warp_records", offsetof(OperationParameters, warp_records));
-  load_parameter(text, "u64", "%arrived", offsetof(OperationParameters, arrived));
-  load_parameter(text, "u32", "%mask", offsetof(OperationParameters, lane_mask));
-  load_parameter(text, "u32", "%rounds", offsetof(OperationParameters, warm_rounds));
-  load_parameter(text, "u32", "%timed_rounds", offsetof(OperationParameters, rounds));
-  load_parameter(text, "u32", "%never", offsetof(OperationParameters, never));
-  load_parameter(text, "u32", "%longest", offsetof(OperationParameters, longest_wait_cycles));
-  text.raw(R"(
-  mov.u32 %thread_id, %tid.x;
-  mov.u32 %threads, %ntid.x;
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %blocks, %nctaid.x;
-  mov.u32 %sm, %smid;
-  and.b32 %lane, %thread_id, 31;
+  .reg .b64 %operands, %warp_records, %wide, %stamp;)",
+                            .fields = "operands records warp_records arrived mask=lane_mask"});
+  text.add(R"(  and.b32 %lane, %thread_id, 31;
   setp.eq.u32 %first_thread, %thread_id, 0;
   setp.eq.u32 %first_lane, %lane, 0;
   mad.lo.u32 %word, %block, %threads, %thread_id;
-  shr.u32 %word, %word, 5;
-)");
-  text.line("mul.wide.u32 %wide, %word, {};", sizeof(WarpRecord));
-  text.line("add.u64 %warp_records, %warp_records, %wide;");
-  text.line("mul.wide.u32 %wide, %block, {};", sizeof(BlockRecord));
-  text.line("add.u64 %records, %records, %wide;");
-  text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
-  stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
-  text.line("and.b32 %mask, %mask, %thread_id;");
-  text.line("mul.wide.u32 %wide, %mask, {};", sizeof(OperationOperands));
-  text.line("add.u64 %operands, %operands, %wide;");
-  text.line("ld.global.u32 %one, [%operands + {}];", offsetof(OperationOperands, one));
-  text.line("setp.ne.u32 %always, %one, 0;");
+  shr.u32 %word, %word, 5;)");
+  move_to_element(text, "%warp_records", "%word", "WarpRecord");
+  begin_block_record(text);
+  text.add("and.b32 %mask, %mask, %thread_id;");
+  move_to_element(text, "%operands", "%mask", "OperationOperands");
+  text.add("ld.global.u32 %one, [%operands + {OperationOperands.one}];\nsetp.ne.u32 %always, %one, 0;");
 }
 
 // Of the `index`-th of the results that a chain keeps.
@@ -109,14 +85,14 @@ std::string result(const OperationShape& shape, std::uint32_t stream, std::uint3
 void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t stream) {
   const std::uint32_t bits = bits_of(shape.operation_of(stream).type);
   const std::size_t of_beside = shape.beside && stream % 2 == 1 ? sizeof(OperationOperands) : 0;
-  text.line(".reg .pred %p{};", stream);
-  text.line(".reg .b16 %h{0}, %g{0};", stream);
-  text.line(".reg .b32 %t{0}, %u{0};", stream);
-  text.line(".reg .b64 %w{};", stream);
+  text.add(R"(.reg .pred %p{stream};
+.reg .b16 %h{stream}, %g{stream};
+.reg .b32 %t{stream}, %u{stream};
+.reg .b64 %w{stream};)",
+           {{"stream", stream}});
   for (std::uint32_t i = 0; i < results_kept(shape.operation_of(stream).type); ++i) {
     for (const std::string& reg : result_registers(shape, stream, i)) {
-      text.line(".reg .b{} {};", bits, reg);
-      text.line("ld.volatile.global.u{} {}, [%operands + {}];", bits, reg,
+      text.line(".reg .b{0} {1};\nld.volatile.global.u{0} {1}, [%operands + {2}];", bits, reg,
                 of_beside + offsetof(OperationOperands, chain) + i * sizeof(std::uint64_t));
     }
   }
@@ -126,8 +102,7 @@ void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t strea
 void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
   const std::uint32_t bits = bits_of(type);
   for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
-    text.line(".reg .b{} %{}{};", bits, kFixedNames[i], which);
-    text.line("ld.global.u{} %{}{}, [%operands + {}];", bits, kFixedNames[i], which,
+    text.line(".reg .b{0} %{1}{2};\nld.global.u{0} %{1}{2}, [%operands + {3}];", bits, kFixedNames[i], which,
               which * sizeof(OperationOperands) + offsetof(OperationOperands, fixed) + i * sizeof(std::uint64_t));
   }
 }
@@ -138,37 +113,39 @@ void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
 void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32_t row_bytes, std::uint64_t version) {
   constexpr std::uint64_t kGroupBytes = 128;
   const std::uint64_t strides = kGroupBytes >> 4 << 16 | (row_bytes / 16 * kGroupBytes >> 4) << 32 | version << 46;
-  text.line(".reg .b64 %matrix_{};", name);
-  text.line("add.u32 %word, %factors, {};", offset);
-  text.line("shr.u32 %word, %word, 4;");
-  text.line("cvt.u64.u32 %matrix_{}, %word;", name);
-  text.line("or.b64 %matrix_{0}, %matrix_{0}, {1:#x};", name, strides);
+  text.add(R"(.reg .b64 %matrix_{name};
+add.u32 %word, %factors, {offset};
+shr.u32 %word, %word, 4;
+cvt.u64.u32 %matrix_{name}, %word;
+or.b64 %matrix_{name}, %matrix_{name}, {strides};)",
+           {{"name", name}, {"offset", offset}, {"strides", fmt::format("{:#x}", strides)}});
 }
 
 // Factors in shared memory: by chance, for equal ones take much less power than those of programs. Bits that are
 // ordinary numbers of every type that a unit may take them for: as f16 from 0.5 to 1 and their negatives.
 void fill_factors(PtxText& text, std::uint64_t version) {
-  text.line(".reg .b32 %factors, %place, %end_of_factors, %mixed;");
-  text.line("mov.u32 %factors, dynamic_shared;");
-  text.line("add.u32 %end_of_factors, %factors, {};", kFactorBytes);
-  text.line("shl.b32 %place, %thread_id, 2;");
-  text.line("add.u32 %place, %place, %factors;");
-  text.line("shl.b32 %word, %threads, 2;");
-  text.line("FILL:");
-  text.line("mul.lo.u32 %value, %place, 0x9e3779b1;");
-  text.line("shr.u32 %mixed, %value, 15;");
-  text.line("xor.b32 %value, %value, %mixed;");
-  text.line("mul.lo.u32 %value, %value, 0x85ebca6b;");
-  text.line("shr.u32 %mixed, %value, 13;");
-  text.line("xor.b32 %value, %value, %mixed;");
-  text.line("and.b32 %value, %value, 0x83f783f7;");
-  text.line("or.b32 %value, %value, 0x38003800;");
-  text.line("st.shared.u32 [%place], %value;");
-  text.line("add.u32 %place, %place, %word;");
-  text.line("setp.lt.u32 %more, %place, %end_of_factors;");
-  text.line("@%more bra FILL;");
-  text.line("fence.proxy.async;");
-  text.line("bar.sync 0;");
+  text.add(R"(.reg .b32 %factors, %place, %end_of_factors, %mixed;
+mov.u32 %factors, dynamic_shared;
+add.u32 %end_of_factors, %factors, {factor_bytes};
+shl.b32 %place, %thread_id, 2;
+add.u32 %place, %place, %factors;
+shl.b32 %word, %threads, 2;
+FILL:
+mul.lo.u32 %value, %place, 0x9e3779b1;
+shr.u32 %mixed, %value, 15;
+xor.b32 %value, %value, %mixed;
+mul.lo.u32 %value, %value, 0x85ebca6b;
+shr.u32 %mixed, %value, 13;
+xor.b32 %value, %value, %mixed;
+and.b32 %value, %value, 0x83f783f7;
+or.b32 %value, %value, 0x38003800;
+st.shared.u32 [%place], %value;
+add.u32 %place, %place, %word;
+setp.lt.u32 %more, %place, %end_of_factors;
+@%more bra FILL;
+fence.proxy.async;
+bar.sync 0;)",
+           {{"factor_bytes", kFactorBytes}});
   describe_matrix(text, 'm', 0, 32, version);
   describe_matrix(text, 'n', kRowFactorBytes, 32, version);
   describe_matrix(text, 'v', kRowFactorBytes, 64, version);
@@ -182,16 +159,13 @@ bool uses(const OperationShape& shape, std::string_view operand) {
 }
 
 // An mbarrier that all threads of the block arrive at.
-void make_mbarrier(PtxText& text) {
-  text.line(".reg .b32 %mbarrier;");
-  text.line("mov.u32 %mbarrier, dynamic_shared;");
-  text.line("@%first_thread mbarrier.init.shared.b64 [%mbarrier], %threads;");
-  text.line("bar.sync 0;");
-}
+constexpr std::string_view kMakeMbarrier = R"(.reg .b32 %mbarrier;
+mov.u32 %mbarrier, dynamic_shared;
+@%first_thread mbarrier.init.shared.b64 [%mbarrier], %threads;
+bar.sync 0;)";
 
 // A function of its own, for operations that call one.
-void called_function(PtxText& text) {
-  text.raw(R"(
+constexpr std::string_view kCalledFunction = R"(
 .func (.param .b32 result) called(.param .b32 given)
 {
   .reg .b32 %value;
@@ -199,155 +173,100 @@ void called_function(PtxText& text) {
   not.b32 %value, %value;
   st.param.b32 [result], %value;
   ret;
-}
-)");
-}
+})";
 
-// What stands for an operand of the `index`-th operation of a chain.
+// The operands that are the same for all chains.
+constexpr std::pair<char, std::string_view> kCommonOperands[] = {
+    {'i', "%one"},     {'j', "%issuer"},  {'q', "%always"},   {'f', "%first_thread"},
+    {'o', "%arrived"}, {'k', "%reached"}, {'l', "%arrivals"}, {'z', "%mbarrier"}};
+
+// The register that stands for an operand of the `index`-th operation of a chain.
 std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::uint32_t which = shape.beside && stream % 2 == 1 ? 1 : 0;
+  const std::uint32_t kept = results_kept(shape.operation_of(stream).type);
   const bool is_odd = index % 2 == 1;
-  switch (name) {
-    case 'd':
-    case 'y':
-      return result(shape, stream, index);
-    case 'x':
-      return result(shape, stream, index + results_kept(shape.operation_of(stream).type) - 1);
-    case 'r':
-      return fmt::format("%{}{}", is_odd ? 'c' : 'a', which);
-    case 's':
-      return fmt::format("%{}{}", is_odd ? 'e' : 'b', which);
-    case 'a':
-    case 'b':
-    case 'c':
-    case 'e':
-      return fmt::format("%{}{}", name, which);
-    case '0':
-    case '1':
-    case '2':
-    case '3': {
-      const std::uint32_t kept = results_kept(shape.operation_of(stream).type);
-      return result_registers(shape, stream, index % kept).at(static_cast<std::size_t>(name - '0'));
-    }
-    case 'i':
-      return "%one";
-    case 'm':
-    case 'n':
-    case 'v':
-      return fmt::format("%matrix_{}", name);
-    case 'j':
-      return "%issuer";
-    case 'q':
-      return "%always";
-    case 'f':
-      return "%first_thread";
-    case 'o':
-      return "%arrived";
-    case 'k':
-      return "%reached";
-    case 'l':
-      return "%arrivals";
-    case 'z':
-      return "%mbarrier";
-    case 't':
-    case 'u':
-    case 'h':
-    case 'g':
-    case 'p':
-    case 'w':
-      return fmt::format("%{}{}", name, stream);
-    default:
-      throw Error(fmt::format("operations.def has no operand '{}'", name));
+  const auto is_one_of = [&](std::string_view names) { return names.find(name) != std::string_view::npos; };
+  if (is_one_of("dy")) return result(shape, stream, index);
+  if (name == 'x') return result(shape, stream, index + kept - 1);
+  if (name == 'r') return fmt::format("%{}{}", is_odd ? 'c' : 'a', which);
+  if (name == 's') return fmt::format("%{}{}", is_odd ? 'e' : 'b', which);
+  if (is_one_of("abce")) return fmt::format("%{}{}", name, which);
+  if (is_one_of("0123")) {
+    return result_registers(shape, stream, index % kept).at(static_cast<std::size_t>(name - '0'));
   }
+  if (is_one_of("mnv")) return fmt::format("%matrix_{}", name);
+  if (is_one_of("tuhgpw")) return fmt::format("%{}{}", name, stream);
+  for (const auto& [common, reg] : kCommonOperands) {
+    if (common == name) return std::string(reg);
+  }
+  throw Error(fmt::format("operations.def has no operand '{}'", name));
 }
 
 void operation(PtxText& text, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
-  const std::string_view form = shape.operation_of(stream).ptx;
-  std::string line;
-  for (std::size_t i = 0; i < form.size(); ++i) {
-    line += form[i] == '$' ? operand(form[++i], shape, stream, index) : std::string(1, form[i]);
-    if (form[i] == ';') line += '\n';
+  std::string_view form = shape.operation_of(stream).ptx;
+  std::string lines;
+  while (!form.empty()) {
+    const bool is_operand = form.front() == '$';
+    lines += is_operand ? operand(form[1], shape, stream, index) : std::string(1, form.front());
+    if (form.front() == ';' && form.size() > 1) lines += '\n';
+    form.remove_prefix(is_operand ? 2 : 1);
   }
-  text.raw(line);
+  text.line("{}", lines);
+}
+
+// Brings every bit of a result to %word.
+std::string_view word_of_bits(std::uint32_t bits) {
+  if (bits == 16) return "cvt.u32.u16 %word, {result};";
+  return bits == 64 ? "mov.b64 {%word, %here}, {result};\nxor.b32 %value, %value, %here;" : "mov.b32 %word, {result};";
 }
 
 // Every bit of what the chains end with, in %value; out through LOST for a value that there is not.
 void use_results(PtxText& text, const OperationShape& shape) {
-  text.line("mov.u32 %value, 0;");
+  text.add("mov.u32 %value, 0;");
   if (of_tensor_memory(shape)) read_accumulators(text);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
-    for (const std::string& last : result_registers(shape, stream, results_kept(shape.operation_of(stream).type) - 1)) {
-      switch (bits_of(shape.operation_of(stream).type)) {
-        case 16:
-          text.line("cvt.u32.u16 %word, {};", last);
-          break;
-        case 64:
-          text.line("mov.b64 {{%word, %here}}, {};", last);
-          text.line("xor.b32 %value, %value, %here;");
-          break;
-        default:
-          text.line("mov.b32 %word, {};", last);
-          break;
-      }
-      text.line("xor.b32 %value, %value, %word;");
+    const OperandType type = shape.operation_of(stream).type;
+    for (const std::string& last : result_registers(shape, stream, results_kept(type) - 1)) {
+      text.add(word_of_bits(bits_of(type)), {{"result", last}});
+      text.add("xor.b32 %value, %value, %word;");
     }
   }
-  text.line("setp.eq.u32 %lost, %value, %never;");
-  text.line("@%lost {} LOST;", kLeave);
+  text.line("setp.eq.u32 %lost, %value, %never;\n@%lost {} LOST;", kLeave);
 }
 
-// A straight line of a round.
-void line_of(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
-  for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
-}
-
-// The same for each group of lanes apart, and all lanes together again.
-void sides(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
+// The line of a round, or the same for each group of lanes apart and then all lanes together again.
+void operations_of_round(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
   for (std::uint32_t side = 0; side < shape.sides; ++side) {
-    text.line("setp.ne.u32 %other_side, %side, {};", side);
-    text.line("@%other_side bra SIDE_{};", side);
-    line_of(text, shape, operations);
-    text.line("SIDE_{}:", side);
+    if (shape.sides > 1) text.line("setp.ne.u32 %other_side, %side, {0};\n@%other_side bra SIDE_{0};", side);
+    for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
+    if (shape.sides > 1) text.line("SIDE_{}:", side);
   }
-  text.line("bar.warp.sync 0xffffffff;");
+  if (shape.sides > 1) text.add("bar.warp.sync 0xffffffff;");
 }
 
 void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations,
                       std::uint32_t rounds) {
-  prologue(text, name, of_four_warps(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
+  begin_operation_kernel(text, name, of_four_warps(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
   if (of_four_warps(shape)) fill_factors(text, of_tensor_memory(shape) ? 1 : 0);
   if (of_tensor_memory(shape)) begin_tensor_memory(text);
-  if (uses(shape, "$z")) make_mbarrier(text);
+  if (uses(shape, "$z")) text.add(kMakeMbarrier);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
   if (shape.sides > 1) {
-    text.line(".reg .pred %other_side;");
-    text.line(".reg .b32 %side;");
-    text.line("and.b32 %side, %lane, {};", shape.sides - 1);
+    text.line(".reg .pred %other_side;\n.reg .b32 %side;\nand.b32 %side, %lane, {};", shape.sides - 1);
   }
   const auto round = [&] {
-    if (of_warpgroup(shape)) text.line("wgmma.fence.sync.aligned;");
-    if (shape.sides > 1) {
-      sides(text, shape, operations);
-    } else {
-      line_of(text, shape, operations);
-    }
+    if (of_warpgroup(shape)) text.add("wgmma.fence.sync.aligned;");
+    operations_of_round(text, shape, operations);
     // What warps do together is asynchronous. It is waited for in each round: across the loop's end the compiler would
     // have it wait after each operation.
-    if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
+    if (of_warpgroup(shape)) text.add("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
     if (of_tensor_memory(shape)) end_tensor_round(text);
   };
   two_phases(
       text, round, [&] { use_results(text, shape); }, kLeave, rounds);
-  chain_lost(text);
-  write_warp_record(text, "%first_lane");
-  text.line("LEAVE:");
-  if (of_tensor_memory(shape)) give_back_tensor_memory(text);
-  text.line("bar.sync 0;");
-  stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
-  text.line("ret;");
-  text.line("}}");
+  end_phase_kernel(text, of_tensor_memory(shape) ? end_with_tensor_memory() : "bar.sync 0;");
 }
 
 }  // namespace
@@ -396,10 +315,9 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_
 
 std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes,
                                    std::uint32_t most_operations) {
-  PtxText text;
-  text.raw(module_header(target));
+  PtxText text(target);
   if (std::ranges::any_of(shapes, [](const OperationShape& shape) { return uses(shape, "called"); })) {
-    called_function(text);
+    text.add(kCalledFunction);
   }
   operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations, 1);
   for (const OperationShape& shape : shapes) {

@@ -1,14 +1,13 @@
 #include "device/cuda/ptx_phases.h"
 
 #include "device/cuda/kernel_layout.h"
-#include "device/cuda/ptx_text.h"
 
 namespace gputopo::cuda {
 namespace {
 
-// All blocks go on at the same time. %target counts the arrivals so far.
-void common_start(PtxText& text) {
-  text.raw(R"(
+// All blocks go on at the same time. %target counts the arrivals so far. A block that gives up adds to barriers of all
+// blocks and expects nothing there: so no block waits for one that waits for it.
+constexpr std::string_view kCommonStart = R"(
   bar.sync 0;
   add.u32 %target, %target, %blocks;
   @!%first_thread bra GO;
@@ -26,83 +25,99 @@ WAIT:
   @%more bra WAIT;
   bra GO;
 GIVE_UP:
-)");
-  text.line("mov.u32 %old, {};", kStartedApart);
-  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
-  // Barriers of all blocks count it and do not keep it: so no block waits for one that waits for it.
-  text.line("mov.u32 %reached, 0;");
-  text.line("mov.u32 %arrivals, 0;");
-  text.line("GO:");
-  text.line("bar.sync 0;");
-}
+mov.u32 %old, {started_apart};
+st.global.u32 [%records + {BlockRecord.error}], %old;
+mov.u32 %reached, 0;
+mov.u32 %arrivals, 0;
+GO:
+bar.sync 0;)";
+
+// The compiler reads the clock in front of a barrier that comes before, but not in front of a branch: a reading that
+// nobody needs, and a branch on it. Otherwise the time that a warp waited for the others would count as the timer's
+// cost (seen on an H100: 1,003 cycles and more of all warps but the one that waits for the other blocks, and of that
+// one, too, where the others leave it no time).
+constexpr std::string_view kReadTimer = R"(mov.u32 %before, %clock;
+setp.eq.u32 %lost, %before, %never;
+@%lost {leave} LOST;
+mov.u64 %timer, %clock64;
+cvt.u32.u64 %before, %timer;
+setp.eq.u32 %lost, %before, %never;
+@%lost {leave} LOST;
+mov.u64 %start, %clock64;)";
 
 }  // namespace
 
-void declare_phase_registers(PtxText& text) {
-  text.raw(R"(
+void begin_phase_kernel(PtxText& text, const PhaseKernel& kernel) {
+  begin_kernel(text, kernel.name, kernel.parameters, kernel.directives);
+  text.add(R"(
   .reg .pred %first_thread, %done, %more, %lost, %late;
   .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after;
   .reg .b32 %reached, %arrivals;
-  .reg .b64 %records, %arrived, %start, %end, %timer;
-)");
+  .reg .b64 %records, %arrived, %start, %end, %timer;)");
+  text.add(kernel.registers);
+  load_parameters(text, kernel.parameters, kernel.fields);
+  load_parameters(text, kernel.parameters, "rounds=warm_rounds timed_rounds=rounds never longest=longest_wait_cycles");
+  text.add(R"(
+  mov.u32 %thread_id, %tid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mov.u32 %sm, %smid;)");
+}
+
+void begin_block_record(PtxText& text) {
+  move_to_element(text, "%records", "%block", "BlockRecord");
+  text.add("@%first_thread st.global.u32 [%records + {BlockRecord.sm}], %sm;");
+  stamp_clocks(text, "start");
 }
 
 void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
                 std::string_view leave, std::uint32_t of_pass) {
-  text.line("mov.u32 %target, 0;");
-  text.line("mov.u32 %reached, 0;");
-  text.line("mov.u32 %arrivals, %blocks;");
-  text.line("mov.u32 %phase, 0;");
-  text.line("PHASE:");
-  common_start(text);
-  // The compiler reads the clock in front of a barrier that comes before, but not in front of a branch: a reading that
-  // nobody needs, and a branch on it. Else what a warp waited for the others would count as the timer's cost (seen on
-  // an H100: 1,003 cycles and more of all warps but the one that waits for the other blocks, and of that one, too,
-  // where the others leave it no time).
-  text.line("mov.u32 %before, %clock;");
-  text.line("setp.eq.u32 %lost, %before, %never;");
-  text.line("@%lost {} LOST;", leave);
-  text.line("mov.u64 %timer, %clock64;");
-  text.line("cvt.u32.u64 %before, %timer;");
-  text.line("setp.eq.u32 %lost, %before, %never;");
-  text.line("@%lost {} LOST;", leave);
-  text.line("mov.u64 %start, %clock64;");
-  text.line("setp.eq.u32 %done, %rounds, 0;");
-  text.line("@%done bra DONE;");
-  text.line("ROUND:");
-  text.line(".pragma \"nounroll\";");
+  text.add(R"(mov.u32 %target, 0;
+mov.u32 %reached, 0;
+mov.u32 %arrivals, %blocks;
+mov.u32 %phase, 0;
+PHASE:)");
+  text.add(kCommonStart, {{"started_apart", kStartedApart}});
+  text.add(kReadTimer, {{"leave", leave}});
+  text.add(R"(setp.eq.u32 %done, %rounds, 0;
+@%done bra DONE;
+ROUND:
+.pragma "nounroll";)");
   for (std::uint32_t done = 1; done < of_pass; ++done) {
     round();
-    text.line("setp.eq.u32 %done, %rounds, {};", done);
-    text.line("@%done bra DONE;");
+    text.add("setp.eq.u32 %done, %rounds, {done};\n@%done bra DONE;", {{"done", done}});
   }
   round();
-  text.line("sub.u32 %rounds, %rounds, {};", of_pass);
-  text.line("setp.ne.u32 %more, %rounds, 0;");
-  text.line("@%more bra ROUND;");
-  text.line("DONE:");
+  text.add(R"(sub.u32 %rounds, %rounds, {of_pass};
+setp.ne.u32 %more, %rounds, 0;
+@%more bra ROUND;
+DONE:)",
+           {{"of_pass", of_pass}});
   wait();
-  text.line("mov.u64 %end, %clock64;");
-  text.line("setp.ne.u32 %done, %phase, 0;");
-  text.line("@%done bra FINISH;");
-  text.line("mov.u32 %phase, 1;");
-  text.line("mov.u32 %rounds, %timed_rounds;");
-  text.line("bra PHASE;");
+  text.add(R"(mov.u64 %end, %clock64;
+setp.ne.u32 %done, %phase, 0;
+@%done bra FINISH;
+mov.u32 %phase, 1;
+mov.u32 %rounds, %timed_rounds;
+bra PHASE;)");
 }
 
-void chain_lost(PtxText& text) {
-  text.line("LOST:");
-  text.line("mov.u32 %old, {};", kChainLost);
-  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
-  text.line("bra LEAVE;");
-}
-
-void write_warp_record(PtxText& text, std::string_view writer) {
-  text.line("FINISH:");
-  text.line("sub.u64 %timer, %start, %timer;");
-  text.line("@{} st.global.u64 [%warp_records + {}], %start;", writer, offsetof(WarpRecord, start_cycles));
-  text.line("@{} st.global.u64 [%warp_records + {}], %end;", writer, offsetof(WarpRecord, end_cycles));
-  text.line("@{} st.global.u64 [%warp_records + {}], %timer;", writer, offsetof(WarpRecord, timer_cycles));
+void end_phase_kernel(PtxText& text, std::string_view before_end) {
+  text.add(R"(LOST:
+mov.u32 %old, {chain_lost};
+st.global.u32 [%records + {BlockRecord.error}], %old;
+bra LEAVE;
+FINISH:
+sub.u64 %timer, %start, %timer;
+@%first_lane st.global.u64 [%warp_records + {WarpRecord.start_cycles}], %start;
+@%first_lane st.global.u64 [%warp_records + {WarpRecord.end_cycles}], %end;
+@%first_lane st.global.u64 [%warp_records + {WarpRecord.timer_cycles}], %timer;
+LEAVE:
+{before_end})",
+           {{"chain_lost", kChainLost}, {"before_end", before_end}});
+  stamp_clocks(text, "end");
+  end_kernel(text);
 }
 
 }  // namespace gputopo::cuda

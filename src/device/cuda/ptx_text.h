@@ -3,29 +3,43 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/ptx_target.h"
 #include "gputopo/space.h"
 
 namespace gputopo::cuda {
 
-// Collects lines of PTX.
+// The text of a module. It begins with ".version", ".target", the constant bank at the start of its window and the
+// dynamic shared memory.
 class PtxText {
  public:
-  // `target`: where the text depends on it.
-  explicit PtxText(const PtxTarget& target = {}) : target_(target) {}
+  // What a name in braces stands for.
+  struct Value {
+    template <typename T>
+    Value(std::string_view name_in_braces, const T& value) : name(name_in_braces), text(fmt::format("{}", value)) {}
+    std::string_view name;
+    std::string text;
+  };
+  using Values = std::vector<Value>;
+
+  explicit PtxText(const PtxTarget& target);
 
   [[nodiscard]] const PtxTarget& target() const { return target_; }
+  // Adds lines. In them "{label}" stands for the value of that name, which may name others, "{BlockRecord.sm}" for the
+  // offset of a field in its struct, and "{BlockRecord}" for the size of the struct. Other braces are PTX.
+  void add(std::string_view lines, const Values& values = {});
+  // Adds lines so many times. "{i}" counts them.
+  void repeat(std::uint32_t times, std::string_view lines);
+  // Adds one line, for code that is repeated with other numbers.
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...);
     text_ += '\n';
   }
-  void raw(std::string_view text) { text_ += text; }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
@@ -33,15 +47,28 @@ class PtxText {
   std::string text_;
 };
 
-// ".version", ".target", the constant bank at the start of its window and the dynamic shared memory.
-[[nodiscard]] std::string module_header(const PtxTarget& target);
+// Begins a kernel whose parameters are one struct, of this name, and its body. `directives`: about its threads and
+// registers.
+void begin_kernel(PtxText& text, std::string_view name, std::string_view parameters, std::string_view directives = "");
+void end_kernel(PtxText& text);
 
-// What the kernels share whose parameters are one struct: their first line, a load of one of its fields into a
-// register, and a stamp of the first thread's clocks (%globaltimer, then %clock64) in the BlockRecord at `record`. The
-// stamp uses %stamp and %first_thread.
-void kernel_line(PtxText& text, std::string_view name, std::size_t parameter_bytes);
-void load_parameter(PtxText& text, std::string_view type, std::string_view reg, std::size_t offset);
-void stamp_clocks(PtxText& text, std::string_view record, std::size_t cycles_offset, std::size_t ns_offset);
+// Loads fields of the struct `type` at `address`, a register, into registers of their names. `fields`: words, of the
+// form "hop=hop_bytes" where the register has another name.
+void load_fields(PtxText& text, std::string_view opcode, std::string_view address, std::string_view type,
+                 std::string_view fields);
+// The same of the kernel's parameters.
+void load_parameters(PtxText& text, std::string_view type, std::string_view fields);
+
+// Moves the register `pointer` to element `index`, a register, of an array of structs. Uses %wide.
+void move_to_element(PtxText& text, std::string_view pointer, std::string_view index, std::string_view type);
+// Writes the first thread's clocks (%globaltimer, then %clock64) to the BlockRecord at `record`. `moment`: "start" or
+// "end". Uses %stamp and %first_thread.
+void stamp_clocks(PtxText& text, std::string_view moment, std::string_view record = "%records",
+                  std::string_view opcode = "st.global");
+// Leaves through EXIT unless this block is the first to claim the BlockRecord at `record`.
+void claim_record(PtxText& text, std::string_view record);
+// Keeps a block on an SM that is not wanted, so that no other takes its place there, and ends the kernel.
+void linger_and_exit(PtxText& text, std::string_view label);
 
 // The opcode prefix of a load from a space, without its type: "ld.global.ca". Not for textures.
 [[nodiscard]] std::string_view load_opcode(Space space);

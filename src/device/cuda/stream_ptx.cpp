@@ -1,7 +1,6 @@
 #include "device/cuda/stream_ptx.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "device/cuda/kernel_layout.h"
@@ -31,132 +30,15 @@ std::uint32_t lanes(const StreamShape& shape) {
 std::uint64_t row_bytes(const StreamShape& shape) { return std::uint64_t{lanes(shape)} * shape.vector_bytes; }
 std::uint64_t slice_rows(const StreamShape& shape) { return shape.slice_bytes / row_bytes(shape); }
 
-// Where a group of accesses begins: registers with the address (or texel index) of this lane's part of row 0.
-struct Place {
-  std::string_view source;
-  std::string_view target;  // of a copy
-};
-
-class StreamKernel {
- public:
-  explicit StreamKernel(const StreamShape& shape)
-      : shape_(shape),
-        words_(shape.vector_bytes / 4),
-        group_(std::min(shape.loads_in_flight, (kRegisters / shape.threads_per_block - kOtherRegisters) / words_)) {}
-
-  std::string generate() {
-    prologue();
-    if (shape_.slice_bytes != 0) {
-      per_block();
-    } else {
-      shared_array();
-    }
-    epilogue();
-    return text_.take();
-  }
-
- private:
-  [[nodiscard]] bool wide_addresses() const {
-    return shape_.space != Space::kConstant && shape_.space != Space::kShared && shape_.space != Space::kTexture;
-  }
-  [[nodiscard]] bool texture() const { return shape_.space == Space::kTexture; }
-  // Addresses are counted in bytes, but in texels (one vector each) for textures.
-  [[nodiscard]] std::uint64_t units(std::uint64_t bytes) const {
-    return texture() ? bytes / shape_.vector_bytes : bytes;
-  }
-  [[nodiscard]] std::string_view address_type() const { return wide_addresses() ? "u64" : "u32"; }
-
-  [[nodiscard]] std::string registers(std::uint32_t slot) const {
-    if (words_ == 1) return fmt::format("%v{}_0", slot);
-    std::string list = fmt::format("{{%v{}_0", slot);
-    for (std::uint32_t word = 1; word < words_; ++word) list += fmt::format(", %v{}_{}", slot, word);
-    return list + "}";
-  }
-  [[nodiscard]] std::string_view vector_type() const { return words_ == 4 ? "v4.u32" : words_ == 2 ? "v2.u32" : "u32"; }
-
-  void load(std::uint32_t slot, const Place& place, std::uint64_t offset_units, std::string_view predicate) {
-    if (texture()) {
-      text_.line("{} add.u32 %texel, {}, {};", predicate, place.source, offset_units);
-      // A texel of fewer than four words leaves the others undefined.
-      std::string list;
-      for (std::uint32_t word = 0; word < 4; ++word) {
-        list += word < words_ ? fmt::format("{}%v{}_{}", word == 0 ? "" : ", ", slot, word)
-                              : fmt::format(", %unused{}", word);
-      }
-      text_.line("{} tex.1d.v4.s32.s32 {{{}}}, [%texture, {{%texel}}];", predicate, list);
-      return;
-    }
-    text_.line("{} {}.{} {}, [{} + {}];", predicate, load_opcode(shape_.space), vector_type(), registers(slot),
-               place.source, offset_units);
-  }
-
-  void store(std::uint32_t slot, const Place& place, std::uint64_t offset_units, std::string_view predicate) {
-    const std::string_view opcode = shape_.space == Space::kShared           ? "st.shared"
-                                    : shape_.space == Space::kGlobalBypassL1 ? "st.global.cg"
-                                                                             : "st.global.wb";
-    text_.line("{} {}.{} [{} + {}], {};", predicate, opcode, vector_type(),
-               writes(shape_) && reads(shape_) ? place.target : place.source, offset_units, registers(slot));
-  }
-
-  // `offsets` (in units) are accessed group_ at a time: all loads of a group before the first use of one.
-  void accesses(const Place& place, const std::vector<std::uint64_t>& offsets, std::string_view predicate = "") {
-    for (std::size_t first = 0; first < offsets.size(); first += group_) {
-      const std::size_t end = std::min<std::size_t>(offsets.size(), first + group_);
-      const auto slot = [&](std::size_t i) { return reads(shape_) ? static_cast<std::uint32_t>(i - first) : 0u; };
-      for (std::size_t i = first; reads(shape_) && i < end; ++i) load(slot(i), place, offsets[i], predicate);
-      for (std::size_t i = first; i < end; ++i) {
-        if (writes(shape_)) {
-          store(slot(i), place, offsets[i], predicate);
-        } else {
-          for (std::uint32_t word = 0; word < words_; ++word) {
-            text_.line("{} xor.b32 %sum{}, %sum{}, %v{}_{};", predicate, word, word, slot(i), word);
-          }
-        }
-      }
-    }
-  }
-
-  void rows(const Place& place, std::uint64_t count) {
-    std::vector<std::uint64_t> offsets;
-    for (std::uint64_t row = 0; row < count; ++row) offsets.push_back(units(row * row_bytes(shape_)));
-    accesses(place, offsets);
-  }
-
-  void prologue() {
-    kernel_line(text_, "stream", sizeof(StreamParameters));
-    text_.line(".maxntid {}, 1, 1", shape_.threads_per_block);
-    // Else ptxas aims at two blocks an SM, saves registers and with that loads in flight.
-    text_.line(".minnctapersm 1");
-    text_.raw(R"({
-  .reg .pred %first_thread, %done, %more, %wrap, %partial;
+constexpr std::string_view kStreamRegisters =
+    R"(  .reg .pred %first_thread, %done, %more, %wrap, %partial;
   .reg .b32 %thread_id, %block, %grid, %sm, %lane, %texel, %unused1, %unused2, %unused3, %never, %rounds, %singles, %todo_rounds, %todo_singles, %turns, %phase;
   .reg .b32 %tiles, %visits, %step, %shift, %step_shift, %step_and_shift, %position, %moved, %index, %rest, %vector, %advance, %target_tiles, %target_index;
   .reg .b32 %ptr32, %from32, %target32, %zero32, %delta32;
   .reg .b32 %sum0, %sum1, %sum2, %sum3;
-  .reg .b64 %source, %delta, %result, %texture, %zero, %ptr64, %from64, %target64, %wide, %stamp, %lane_bytes;
-)");
-    for (std::uint32_t slot = 0; slot < group_; ++slot) {
-      for (std::uint32_t word = 0; word < words_; ++word) text_.line("  .reg .b32 %v{}_{};", slot, word);
-    }
-    const auto parameter = [&](std::string_view type, std::string_view reg, std::size_t offset) {
-      load_parameter(text_, type, reg, offset);
-    };
-    parameter("u64", "%source", offsetof(StreamParameters, source));
-    parameter("u64", "%delta", offsetof(StreamParameters, target_delta));
-    parameter("u64", "%result", offsetof(StreamParameters, records));
-    parameter("u64", "%texture", offsetof(StreamParameters, texture));
-    parameter("u64", "%zero", offsetof(StreamParameters, zero));
-    parameter("u32", "%never", offsetof(StreamParameters, never));
-    parameter("u32", "%rounds", offsetof(StreamParameters, rounds));
-    parameter("u32", "%singles", offsetof(StreamParameters, singles));
-    parameter("u32", "%tiles", offsetof(StreamParameters, tiles));
-    parameter("u32", "%visits", offsetof(StreamParameters, visits));
-    parameter("u32", "%step", offsetof(StreamParameters, step));
-    parameter("u32", "%shift", offsetof(StreamParameters, shift));
-    parameter("u32", "%step_shift", offsetof(StreamParameters, step_shift));
-    parameter("u32", "%rest", offsetof(StreamParameters, rest_vectors));
-    parameter("u32", "%target_tiles", offsetof(StreamParameters, target_tiles));
-    text_.raw(R"(
+  .reg .b64 %source, %delta, %result, %texture, %zero, %ptr64, %from64, %target64, %wide, %stamp, %lane_bytes;)";
+
+constexpr std::string_view kSetStreamRegisters = R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %block, %ctaid.x;
   mov.u32 %grid, %nctaid.x;
@@ -167,158 +49,23 @@ class StreamKernel {
   mov.u32 %sum0, 0;
   mov.u32 %sum1, 0;
   mov.u32 %sum2, 0;
-  mov.u32 %sum3, 0;
-)");
-    text_.line("mul.wide.u32 %wide, %block, {};", sizeof(BlockRecord));
-    text_.line("add.u64 %result, %result, %wide;");
-    if (!reads(shape_)) {
-      for (std::uint32_t word = 0; word < words_; ++word) text_.line("add.u32 %v0_{}, %thread_id, {};", word, word);
-    }
-    if (shape_.space == Space::kConstant) {
-      text_.line("shr.u32 %lane, %thread_id, 5;");
-    } else {
-      text_.line("mov.u32 %lane, %thread_id;");
-    }
-    text_.line("mul.wide.u32 %lane_bytes, %lane, {};", shape_.vector_bytes);
-  }
+  mov.u32 %sum3, 0;)";
 
-  void begin_time() {
-    text_.line("bar.sync 0;");
-    stamp_clocks(text_, "%result", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
-  }
+constexpr std::string_view kEpilogue = R"(bar.sync 0;
+mov.u64 %stamp, %clock64;
+@%first_thread st.global.u64 [%result + {BlockRecord.end_cycles}], %stamp;
+mov.u64 %stamp, %globaltimer;
+@%first_thread st.global.u64 [%result + {BlockRecord.end_ns}], %stamp;
+@%first_thread st.global.u32 [%result + {BlockRecord.sm}], %sm;
+xor.b32 %sum0, %sum0, %sum1;
+xor.b32 %sum2, %sum2, %sum3;
+xor.b32 %sum0, %sum0, %sum2;
+setp.eq.u32 %more, %sum0, %never;
+@%more st.global.u32 [%result + {BlockRecord.sink}], %sum0;
+ret;
+})";
 
-  void epilogue() {
-    // Stores count once they have arrived.
-    if (writes(shape_)) text_.line("membar.gl;");
-    text_.line("bar.sync 0;");
-    text_.line("mov.u64 %stamp, %clock64;");
-    text_.line("@%first_thread st.global.u64 [%result + {}], %stamp;", offsetof(BlockRecord, end_cycles));
-    text_.line("mov.u64 %stamp, %globaltimer;");
-    text_.line("@%first_thread st.global.u64 [%result + {}], %stamp;", offsetof(BlockRecord, end_ns));
-    text_.line("@%first_thread st.global.u32 [%result + {}], %sm;", offsetof(BlockRecord, sm));
-    text_.line("xor.b32 %sum0, %sum0, %sum1;");
-    text_.line("xor.b32 %sum2, %sum2, %sum3;");
-    text_.line("xor.b32 %sum0, %sum0, %sum2;");
-    text_.line("setp.eq.u32 %more, %sum0, %never;");
-    text_.line("@%more st.global.u32 [%result + {}], %sum0;", offsetof(BlockRecord, sink));
-    text_.line("ret;");
-    text_.line("}}");
-  }
-
-  // Registers that hold an address of this space.
-  [[nodiscard]] std::string_view pointer() const { return wide_addresses() ? "%ptr64" : "%ptr32"; }
-  [[nodiscard]] std::string_view origin() const { return wide_addresses() ? "%from64" : "%from32"; }
-  [[nodiscard]] Place here() const { return {pointer(), wide_addresses() ? "%target64" : "%target32"}; }
-
-  // Sets the copy's target next to the pointer.
-  void aim() {
-    if (shape_.op != StreamOp::kCopy) return;
-    text_.line("add.{} {}, {}, {};", address_type(), here().target, pointer(),
-               wide_addresses() ? "%delta" : "%delta32");
-  }
-
-  // %lane_bytes and %block to the address of this lane's part of the block's slice.
-  void slice_origin() {
-    switch (shape_.space) {
-      case Space::kShared:
-        text_.line("mov.u32 %from32, dynamic_shared;");
-        text_.line("cvt.u32.u64 %ptr32, %lane_bytes;");
-        text_.line("add.u32 %from32, %from32, %ptr32;");
-        break;
-      case Space::kConstant:
-        text_.line(
-            "cvt.u32.u64 %from32, %lane_bytes;");  // the bank starts at 0 of its window; the chase kernel checks that
-        break;
-      case Space::kTexture:
-        text_.line("mad.lo.u32 %from32, %block, {}, %lane;", units(shape_.slice_bytes));
-        break;
-      default:
-        text_.line("mul.wide.u32 %wide, %block, {};", shape_.slice_bytes);
-        text_.line("add.u64 %from64, %source, %wide;");
-        text_.line("add.u64 %from64, %from64, %lane_bytes;");
-    }
-  }
-
-  // One pass over the slice. The address moves by a zero that the compiler cannot see: else it would read once for all
-  // passes.
-  void pass(const std::string& label) {
-    const std::uint64_t all_rows = slice_rows(shape_);
-    const std::uint64_t body_rows = all_rows <= kMaxBodyAccesses ? all_rows : stream_body_accesses(shape_);
-    const std::uint64_t turns = body_rows == 0 ? 0 : all_rows / body_rows;
-    text_.line("add.{} {}, {}, {};", address_type(), origin(), origin(), wide_addresses() ? "%zero" : "%zero32");
-    text_.line("mov.{} {}, {};", address_type(), pointer(), origin());
-    aim();
-    if (turns == 1) {
-      rows(here(), body_rows);
-    } else if (turns > 1) {
-      text_.line("mov.u32 %turns, {};", turns);
-      text_.line("{}_TURN:", label);
-      text_.line(".pragma \"nounroll\";");
-      rows(here(), body_rows);
-      text_.line("add.{} {}, {}, {};", address_type(), pointer(), pointer(), units(body_rows * row_bytes(shape_)));
-      aim();
-      text_.line("sub.u32 %turns, %turns, 1;");
-      text_.line("setp.ne.u32 %more, %turns, 0;");
-      text_.line("@%more bra {}_TURN;", label);
-      rows(here(), all_rows % body_rows);
-    }
-    if (shape_.slice_bytes % row_bytes(shape_) != 0) {
-      const std::uint64_t behind = turns <= 1 ? all_rows : all_rows % body_rows;
-      accesses(here(), {units(behind * row_bytes(shape_))}, "@%partial");
-    }
-  }
-
-  // Every block goes over its slice: once untimed, so that caches and instructions are in place, then %rounds times.
-  void per_block() {
-    slice_origin();
-    const std::uint64_t partial_lanes = shape_.slice_bytes % row_bytes(shape_) / shape_.vector_bytes;
-    text_.line("setp.lt.u32 %partial, %lane, {};", partial_lanes);
-    text_.line("mov.u32 %todo_rounds, %rounds;");
-    text_.line("mov.u32 %todo_singles, %singles;");
-    text_.line("min.u32 %rounds, %rounds, 1;");
-    text_.line("min.u32 %singles, %singles, 1;");
-    text_.line("PHASE:");
-    begin_time();
-    loop("ROUND", "%rounds", stream_body_passes(shape_));
-    loop("SINGLE", "%singles", 1);
-    // The phase that counts takes what was to be done, and leaves nothing for a third.
-    text_.line("or.b32 %phase, %todo_rounds, %todo_singles;");
-    text_.line("mov.u32 %rounds, %todo_rounds;");
-    text_.line("mov.u32 %singles, %todo_singles;");
-    text_.line("mov.u32 %todo_rounds, 0;");
-    text_.line("mov.u32 %todo_singles, 0;");
-    text_.line("setp.ne.u32 %more, %phase, 0;");
-    text_.line("@%more bra PHASE;");
-  }
-
-  // `passes` passes over the slice, as often as `counter` (a register) says.
-  void loop(const std::string& label, std::string_view counter, std::uint32_t passes) {
-    text_.line("setp.eq.u32 %done, {}, 0;", counter);
-    text_.line("@%done bra {}_DONE;", label);
-    text_.line("{}:", label);
-    text_.line(".pragma \"nounroll\";");
-    for (std::uint32_t i = 0; i < passes; ++i) pass(fmt::format("{}_PASS{}", label, i));
-    text_.line("sub.u32 {}, {}, 1;", counter, counter);
-    text_.line("setp.ne.u32 %more, {}, 0;", counter);
-    text_.line("@%more bra {};", label);
-    text_.line("{}_DONE:", label);
-  }
-
-  // %index (of a tile or a vector) to an address. A copy's target is not set.
-  void locate(std::uint64_t bytes) {
-    if (texture()) {
-      text_.line("mad.lo.u32 %ptr32, %index, {}, %lane;", units(bytes));
-    } else {
-      text_.line("mad.wide.u32 %ptr64, %index, {}, %from64;", bytes);
-    }
-  }
-
-  // All blocks take turns at the tiles of one array. Every visit takes the same time whatever the number of tiles is,
-  // because the passes over the array follow one another without a gap.
-  void shared_array() {
-    text_.line("add.u64 %from64, %source, %lane_bytes;");
-    begin_time();
-    text_.raw(R"(
+constexpr std::string_view kFirstTile = R"(
   setp.ge.u32 %done, %block, %visits;
   @%done bra TILES_DONE;
   sub.u32 %turns, %visits, %block;
@@ -336,16 +83,13 @@ TILE:
   add.u32 %index, %position, %moved;
   sub.u32 %advance, %index, %tiles;
   setp.ge.u32 %wrap, %index, %tiles;
-  selp.u32 %index, %advance, %index, %wrap;
-)");
-    locate(stream_tile_bytes(shape_));
-    if (shape_.op == StreamOp::kCopy) {
-      text_.line("rem.u32 %target_index, %index, %target_tiles;");
-      text_.line("mad.wide.u32 %target64, %target_index, {}, %from64;", stream_tile_bytes(shape_));
-      text_.line("add.u64 %target64, %target64, %delta;");
-    }
-    rows(here(), stream_body_accesses(shape_));
-    text_.raw(R"(
+  selp.u32 %index, %advance, %index, %wrap;)";
+
+constexpr std::string_view kTargetTile = R"(rem.u32 %target_index, %index, %target_tiles;
+mad.wide.u32 %target64, %target_index, {tile_bytes}, %from64;
+add.u64 %target64, %target64, %delta;)";
+
+constexpr std::string_view kNextTile = R"(
   add.u32 %position, %position, %step;
   sub.u32 %advance, %position, %tiles;
   setp.ge.u32 %wrap, %position, %tiles;
@@ -358,34 +102,274 @@ TILE:
   sub.u32 %turns, %turns, 1;
   setp.ne.u32 %more, %turns, 0;
   @%more bra TILE;
-TILES_DONE:
-)");
-    // What is left of the array behind the last tile, vector by vector.
-    text_.line("setp.eq.u32 %done, %rest, 0;");
-    text_.line("@%done bra REST_DONE;");
-    text_.line("mul.wide.u32 %wide, %tiles, {};", stream_tile_bytes(shape_));
-    text_.line("add.u64 %from64, %source, %wide;");
-    text_.line("mul.lo.u32 %lane, %tiles, {};", units(stream_tile_bytes(shape_)));
-    text_.line("mul.lo.u32 %advance, %grid, {};", shape_.threads_per_block);
-    text_.line("REST:");
-    text_.line("mad.lo.u32 %vector, %block, {}, %thread_id;", shape_.threads_per_block);
-    text_.line("REST_VECTOR:");
-    text_.line(".pragma \"nounroll\";");
-    text_.line("setp.ge.u32 %done, %vector, %rest;");
-    text_.line("@%done bra REST_PASSED;");
-    text_.line("mov.u32 %index, %vector;");
+TILES_DONE:)";
+
+constexpr std::string_view kBeginRest = R"(setp.eq.u32 %done, %rest, 0;
+@%done bra REST_DONE;
+mul.wide.u32 %wide, %tiles, {tile_bytes};
+add.u64 %from64, %source, %wide;
+mul.lo.u32 %lane, %tiles, {tile_units};
+mul.lo.u32 %advance, %grid, {threads};
+REST:
+mad.lo.u32 %vector, %block, {threads}, %thread_id;
+REST_VECTOR:
+.pragma "nounroll";
+setp.ge.u32 %done, %vector, %rest;
+@%done bra REST_PASSED;
+mov.u32 %index, %vector;)";
+
+constexpr std::string_view kEndRest = R"(add.u32 %vector, %vector, %advance;
+bra REST_VECTOR;
+REST_PASSED:
+add.u64 %from64, %from64, %zero;
+add.u32 %lane, %lane, %zero32;
+sub.u32 %rounds, %rounds, 1;
+setp.ne.u32 %more, %rounds, 0;
+@%more bra REST;
+REST_DONE:)";
+
+// %lane_bytes and %block to the address of this lane's part of the block's slice. The constant bank starts at 0 of its
+// window; the chase kernel checks that.
+std::string_view slice_origin(Space space) {
+  switch (space) {
+    case Space::kShared:
+      return "mov.u32 %from32, dynamic_shared;\ncvt.u32.u64 %ptr32, %lane_bytes;\nadd.u32 %from32, %from32, %ptr32;";
+    case Space::kConstant:
+      return "cvt.u32.u64 %from32, %lane_bytes;";
+    case Space::kTexture:
+      return "mad.lo.u32 %from32, %block, {slice_units}, %lane;";
+    default:
+      return R"(mul.wide.u32 %wide, %block, {slice_bytes};
+add.u64 %from64, %source, %wide;
+add.u64 %from64, %from64, %lane_bytes;)";
+  }
+}
+
+class StreamKernel {
+ public:
+  StreamKernel(const PtxTarget& target, const StreamShape& shape)
+      : shape_(shape),
+        words_(shape.vector_bytes / 4),
+        group_(std::min(shape.loads_in_flight, (kRegisters / shape.threads_per_block - kOtherRegisters) / words_)),
+        text_(target) {}
+
+  std::string generate() {
+    prologue();
+    shape_.slice_bytes != 0 ? per_block() : shared_array();
+    // Stores count once they have arrived.
+    if (writes(shape_)) text_.add("membar.gl;");
+    text_.add(kEpilogue);
+    return text_.take();
+  }
+
+ private:
+  // Adds lines in which names stand for the registers that hold an address of this space.
+  void add(std::string_view lines, PtxText::Values values = {}) {
+    const bool wide = wide_addresses();
+    values.insert(values.end(), {{"type", wide ? "u64" : "u32"},
+                                 {"pointer", pointer()},
+                                 {"origin", wide ? "%from64" : "%from32"},
+                                 {"target", target()},
+                                 {"delta", wide ? "%delta" : "%delta32"},
+                                 {"zero", wide ? "%zero" : "%zero32"}});
+    text_.add(lines, values);
+  }
+  [[nodiscard]] bool wide_addresses() const {
+    return shape_.space != Space::kConstant && shape_.space != Space::kShared && shape_.space != Space::kTexture;
+  }
+  // Registers of this space that hold where a group of accesses begins: this lane's part of row 0 (an address, or the
+  // index of a texel), and the same of a copy's target.
+  [[nodiscard]] std::string_view pointer() const { return wide_addresses() ? "%ptr64" : "%ptr32"; }
+  [[nodiscard]] std::string_view target() const { return wide_addresses() ? "%target64" : "%target32"; }
+  [[nodiscard]] bool texture() const { return shape_.space == Space::kTexture; }
+  // Addresses are counted in bytes, but in texels (one vector each) for textures.
+  [[nodiscard]] std::uint64_t units(std::uint64_t bytes) const {
+    return texture() ? bytes / shape_.vector_bytes : bytes;
+  }
+
+  [[nodiscard]] std::string registers(std::uint32_t slot) const {
+    if (words_ == 1) return fmt::format("%v{}_0", slot);
+    std::string list = fmt::format("{{%v{}_0", slot);
+    for (std::uint32_t word = 1; word < words_; ++word) list += fmt::format(", %v{}_{}", slot, word);
+    return list + "}";
+  }
+  [[nodiscard]] std::string_view vector_type() const { return words_ == 4 ? "v4.u32" : words_ == 2 ? "v2.u32" : "u32"; }
+
+  void load(std::uint32_t slot, std::uint64_t offset_units, std::string_view predicate) {
+    if (!texture()) {
+      text_.line("{} {}.{} {}, [{} + {}];", predicate, load_opcode(shape_.space), vector_type(), registers(slot),
+                 pointer(), offset_units);
+      return;
+    }
+    // A texel of fewer than four words leaves the others undefined.
+    std::string list;
+    for (std::uint32_t word = 0; word < 4; ++word) {
+      list += word < words_ ? fmt::format("{}%v{}_{}", word == 0 ? "" : ", ", slot, word)
+                            : fmt::format(", %unused{}", word);
+    }
+    text_.line("{} add.u32 %texel, %ptr32, {};\n{} tex.1d.v4.s32.s32 {{{}}}, [%texture, {{%texel}}];", predicate,
+               offset_units, predicate, list);
+  }
+
+  void store(std::uint32_t slot, std::uint64_t offset_units, std::string_view predicate) {
+    const std::string_view opcode = shape_.space == Space::kShared           ? "st.shared"
+                                    : shape_.space == Space::kGlobalBypassL1 ? "st.global.cg"
+                                                                             : "st.global.wb";
+    text_.line("{} {}.{} [{} + {}], {};", predicate, opcode, vector_type(),
+               shape_.op == StreamOp::kCopy ? target() : pointer(), offset_units, registers(slot));
+  }
+
+  // `offsets` (in units) are accessed group_ at a time: all loads of a group before the first use of one.
+  void accesses(const std::vector<std::uint64_t>& offsets, std::string_view predicate = "") {
+    for (std::size_t first = 0; first < offsets.size(); first += group_) {
+      const std::size_t end = std::min<std::size_t>(offsets.size(), first + group_);
+      const auto slot = [&](std::size_t i) { return reads(shape_) ? static_cast<std::uint32_t>(i - first) : 0u; };
+      for (std::size_t i = first; reads(shape_) && i < end; ++i) load(slot(i), offsets[i], predicate);
+      for (std::size_t i = first; i < end; ++i) {
+        if (writes(shape_)) {
+          store(slot(i), offsets[i], predicate);
+        } else {
+          for (std::uint32_t word = 0; word < words_; ++word) {
+            text_.line("{} xor.b32 %sum{}, %sum{}, %v{}_{};", predicate, word, word, slot(i), word);
+          }
+        }
+      }
+    }
+  }
+
+  void rows(std::uint64_t count) {
+    std::vector<std::uint64_t> offsets;
+    for (std::uint64_t row = 0; row < count; ++row) offsets.push_back(units(row * row_bytes(shape_)));
+    accesses(offsets);
+  }
+
+  // Without .minnctapersm ptxas aims at two blocks an SM, saves registers and with that loads in flight.
+  void prologue() {
+    begin_kernel(text_, "stream", "StreamParameters",
+                 fmt::format(".maxntid {}, 1, 1\n.minnctapersm 1", shape_.threads_per_block));
+    text_.add(kStreamRegisters);
+    for (std::uint32_t slot = 0; slot < group_; ++slot) {
+      for (std::uint32_t word = 0; word < words_; ++word) text_.line("  .reg .b32 %v{}_{};", slot, word);
+    }
+    load_parameters(text_, "StreamParameters",
+                    "source delta=target_delta result=records texture zero never rounds singles tiles visits step "
+                    "shift step_shift rest=rest_vectors target_tiles");
+    text_.add(kSetStreamRegisters);
+    move_to_element(text_, "%result", "%block", "BlockRecord");
+    for (std::uint32_t word = 0; word < words_ && !reads(shape_); ++word) {
+      text_.line("add.u32 %v0_{0}, %thread_id, {0};", word);
+    }
+    const bool by_warp = shape_.space == Space::kConstant;
+    text_.add(by_warp ? "shr.u32 %lane, %thread_id, 5;" : "mov.u32 %lane, %thread_id;");
+    text_.line("mul.wide.u32 %lane_bytes, %lane, {};", shape_.vector_bytes);
+  }
+
+  void begin_time() {
+    text_.add("bar.sync 0;");
+    stamp_clocks(text_, "start", "%result");
+  }
+
+  // Sets the copy's target next to the pointer.
+  void aim() {
+    if (shape_.op == StreamOp::kCopy) add("add.{type} {target}, {pointer}, {delta};");
+  }
+
+  // One pass over the slice. The address moves by a zero that the compiler cannot see: else it would read once for all
+  // passes.
+  void pass(const std::string& label) {
+    const std::uint64_t all_rows = slice_rows(shape_);
+    const std::uint64_t body_rows = all_rows <= kMaxBodyAccesses ? all_rows : stream_body_accesses(shape_);
+    const std::uint64_t turns = body_rows == 0 ? 0 : all_rows / body_rows;
+    add("add.{type} {origin}, {origin}, {zero};\nmov.{type} {pointer}, {origin};");
+    aim();
+    if (turns == 1) {
+      rows(body_rows);
+    } else if (turns > 1) {
+      text_.add(R"(mov.u32 %turns, {turns};
+{label}_TURN:
+.pragma "nounroll";)",
+                {{"turns", turns}, {"label", label}});
+      rows(body_rows);
+      add("add.{type} {pointer}, {pointer}, {turn};", {{"turn", units(body_rows * row_bytes(shape_))}});
+      aim();
+      text_.add(R"(sub.u32 %turns, %turns, 1;
+setp.ne.u32 %more, %turns, 0;
+@%more bra {label}_TURN;)",
+                {{"label", label}});
+      rows(all_rows % body_rows);
+    }
+    if (shape_.slice_bytes % row_bytes(shape_) != 0) {
+      const std::uint64_t behind = turns <= 1 ? all_rows : all_rows % body_rows;
+      accesses({units(behind * row_bytes(shape_))}, "@%partial");
+    }
+  }
+
+  // Every block goes over its slice: once untimed, so that caches and instructions are in place, then %rounds times.
+  void per_block() {
+    text_.add(slice_origin(shape_.space),
+              {{"slice_units", units(shape_.slice_bytes)}, {"slice_bytes", shape_.slice_bytes}});
+    const std::uint64_t partial_lanes = shape_.slice_bytes % row_bytes(shape_) / shape_.vector_bytes;
+    text_.add(R"(setp.lt.u32 %partial, %lane, {partial_lanes};
+mov.u32 %todo_rounds, %rounds;
+mov.u32 %todo_singles, %singles;
+min.u32 %rounds, %rounds, 1;
+min.u32 %singles, %singles, 1;
+PHASE:)",
+              {{"partial_lanes", partial_lanes}});
+    begin_time();
+    loop("ROUND", "%rounds", stream_body_passes(shape_));
+    loop("SINGLE", "%singles", 1);
+    // The phase that counts takes what was to be done, and leaves nothing for a third.
+    text_.add(R"(or.b32 %phase, %todo_rounds, %todo_singles;
+mov.u32 %rounds, %todo_rounds;
+mov.u32 %singles, %todo_singles;
+mov.u32 %todo_rounds, 0;
+mov.u32 %todo_singles, 0;
+setp.ne.u32 %more, %phase, 0;
+@%more bra PHASE;)");
+  }
+
+  // `passes` passes over the slice, as often as `counter` (a register) says.
+  void loop(const std::string& label, std::string_view counter, std::uint32_t passes) {
+    text_.add(R"(setp.eq.u32 %done, {counter}, 0;
+@%done bra {label}_DONE;
+{label}:
+.pragma "nounroll";)",
+              {{"counter", counter}, {"label", label}});
+    for (std::uint32_t i = 0; i < passes; ++i) pass(fmt::format("{}_PASS{}", label, i));
+    text_.add(R"(sub.u32 {counter}, {counter}, 1;
+setp.ne.u32 %more, {counter}, 0;
+@%more bra {label};
+{label}_DONE:)",
+              {{"counter", counter}, {"label", label}});
+  }
+
+  // %index (of a tile or a vector) to an address. A copy's target is not set.
+  void locate(std::uint64_t bytes) {
+    text_.add(
+        texture() ? "mad.lo.u32 %ptr32, %index, {units}, %lane;" : "mad.wide.u32 %ptr64, %index, {bytes}, %from64;",
+        {{"units", units(bytes)}, {"bytes", bytes}});
+  }
+
+  // All blocks take turns at the tiles of one array. Every visit takes the same time whatever the number of tiles is,
+  // because the passes over the array follow one another without a gap.
+  void shared_array() {
+    const PtxText::Values values = {{"tile_bytes", stream_tile_bytes(shape_)},
+                                    {"tile_units", units(stream_tile_bytes(shape_))},
+                                    {"threads", shape_.threads_per_block}};
+    text_.add("add.u64 %from64, %source, %lane_bytes;");
+    begin_time();
+    text_.add(kFirstTile);
+    locate(stream_tile_bytes(shape_));
+    if (shape_.op == StreamOp::kCopy) text_.add(kTargetTile, values);
+    rows(stream_body_accesses(shape_));
+    text_.add(kNextTile);
+    // The rest is what is left of the array behind the last tile, vector by vector.
+    text_.add(kBeginRest, values);
     locate(shape_.vector_bytes);
     aim();
-    accesses(here(), {0});
-    text_.line("add.u32 %vector, %vector, %advance;");
-    text_.line("bra REST_VECTOR;");
-    text_.line("REST_PASSED:");
-    text_.line("add.u64 %from64, %from64, %zero;");
-    text_.line("add.u32 %lane, %lane, %zero32;");
-    text_.line("sub.u32 %rounds, %rounds, 1;");
-    text_.line("setp.ne.u32 %more, %rounds, 0;");
-    text_.line("@%more bra REST;");
-    text_.line("REST_DONE:");
+    accesses({0});
+    text_.add(kEndRest);
   }
 
   const StreamShape shape_;
@@ -410,7 +394,7 @@ std::uint32_t stream_body_passes(const StreamShape& shape) {
 }
 
 std::string generate_stream_ptx(const PtxTarget& target, const StreamShape& shape) {
-  return module_header(target) + StreamKernel(shape).generate();
+  return StreamKernel(target, shape).generate();
 }
 
 }  // namespace gputopo::cuda

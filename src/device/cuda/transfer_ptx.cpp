@@ -6,90 +6,79 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr int kVectorsInFlight = 8;
-constexpr int kVectorBytes = 16;
+constexpr std::uint32_t kVectorsInFlight = 8;
 constexpr int kFirstWithScopes = 60;
 
 // Where the threads of all blocks begin, and how far they go on with each turn: %offset, %step, in bytes.
-void share_out(PtxText& text) {
-  text.raw(R"(
-  mov.u32 %r0, %ctaid.x;
-  mov.u32 %r1, %ntid.x;
-  mov.u32 %r2, %tid.x;
-  mad.lo.u32 %r2, %r0, %r1, %r2;
-  mov.u32 %r0, %nctaid.x;
-  mul.lo.u32 %r0, %r0, %r1;
-)");
-  text.line("mul.wide.u32 %offset, %r2, {};", kVectorBytes);
-  text.line("mul.wide.u32 %step, %r0, {};", kVectorBytes);
-}
+constexpr std::string_view kBeginStream =
+    R"(.visible .entry {name}(.param .u64 memory, .param .u64 bytes, .param .u32 passes, .param .u32 word, .param .u64 sink)
+{
+  .reg .pred %more, %never;
+  .reg .b32 %r0, %r1, %r2, %passes, %word, %sum;
+  .reg .b64 %memory, %bytes, %sink, %offset, %begin, %step, %place;)";
 
-// Each pass goes over all bytes, kVectorsInFlight vectors of each thread at a time.
-void stream_kernel(PtxText& text, bool reads) {
-  text.line(
-      ".visible .entry {}(.param .u64 memory, .param .u64 bytes, .param .u32 passes, .param .u32 word, "
-      ".param .u64 sink)",
-      reads ? "read" : "write");
-  text.line("{{");
-  text.line("  .reg .pred %more, %never;");
-  text.line("  .reg .b32 %r0, %r1, %r2, %passes, %word, %sum;");
-  text.line("  .reg .b64 %memory, %bytes, %sink, %offset, %begin, %step, %place;");
-  for (int i = 0; i < kVectorsInFlight; ++i) {
-    text.line("  .reg .pred %in{};", i);
-    text.line("  .reg .b64 %at{};", i);
-    for (int word = 0; word < 4; ++word) text.line("  .reg .b32 %v{}_{};", i, word);
-  }
-  text.raw(R"(
+constexpr std::string_view kSetStream = R"(
   ld.param.u64 %memory, [memory];
   ld.param.u64 %bytes, [bytes];
   ld.param.u32 %passes, [passes];
   ld.param.u32 %word, [word];
   ld.param.u64 %sink, [sink];
   mov.u32 %sum, 0;
-)");
-  share_out(text);
-  text.line("mov.u64 %begin, %offset;");
-  text.line("PASS:");
-  text.line("mov.u64 %offset, %begin;");
-  text.line("TURN:");
-  for (int i = 0; i < kVectorsInFlight; ++i) {
-    text.line("setp.lt.u64 %in{}, %offset, %bytes;", i);
-    text.line("add.u64 %at{}, %memory, %offset;", i);
-    text.line("add.u64 %offset, %offset, %step;");
-  }
-  for (int i = 0; i < kVectorsInFlight; ++i) {
-    if (reads) {
-      for (int word = 0; word < 4; ++word) text.line("mov.u32 %v{}_{}, 0;", i, word);
-      text.line("@%in{0} ld.global.cg.v4.u32 {{%v{0}_0, %v{0}_1, %v{0}_2, %v{0}_3}}, [%at{0}];", i);
-    } else {
-      text.line("@%in{0} st.global.v4.u32 [%at{0}], {{%word, %word, %word, %word}};", i);
-    }
-  }
-  for (int i = 0; reads && i < kVectorsInFlight; ++i) {
+
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r2, %r0, %r1, %r2;
+  mov.u32 %r0, %nctaid.x;
+  mul.lo.u32 %r0, %r0, %r1;
+mul.wide.u32 %offset, %r2, 16;
+mul.wide.u32 %step, %r0, 16;
+mov.u64 %begin, %offset;
+PASS:
+mov.u64 %offset, %begin;
+TURN:)";
+
+constexpr std::string_view kReadVector = R"(mov.u32 %v{i}_0, 0;
+mov.u32 %v{i}_1, 0;
+mov.u32 %v{i}_2, 0;
+mov.u32 %v{i}_3, 0;
+@%in{i} ld.global.cg.v4.u32 {%v{i}_0, %v{i}_1, %v{i}_2, %v{i}_3}, [%at{i}];)";
+
+constexpr std::string_view kWriteVector = "@%in{i} st.global.v4.u32 [%at{i}], {%word, %word, %word, %word};";
+
+// Each pass goes over all bytes, kVectorsInFlight vectors of each thread at a time.
+void stream_kernel(PtxText& text, bool reads) {
+  text.add(kBeginStream, {{"name", reads ? "read" : "write"}});
+  text.repeat(kVectorsInFlight, R"(  .reg .pred %in{i};
+  .reg .b64 %at{i};
+  .reg .b32 %v{i}_0;
+  .reg .b32 %v{i}_1;
+  .reg .b32 %v{i}_2;
+  .reg .b32 %v{i}_3;)");
+  text.add(kSetStream);
+  text.repeat(kVectorsInFlight, R"(setp.lt.u64 %in{i}, %offset, %bytes;
+add.u64 %at{i}, %memory, %offset;
+add.u64 %offset, %offset, %step;)");
+  text.repeat(kVectorsInFlight, reads ? kReadVector : kWriteVector);
+  for (std::uint32_t i = 0; reads && i < kVectorsInFlight; ++i) {
     for (int word = 0; word < 4; ++word) text.line("xor.b32 %sum, %sum, %v{}_{};", i, word);
   }
-  text.line("setp.lt.u64 %more, %offset, %bytes;");
-  text.line("@%more bra TURN;");
-  text.line("sub.u32 %passes, %passes, 1;");
-  text.line("setp.ne.u32 %more, %passes, 0;");
-  text.line("@%more bra PASS;");
-  if (reads) {
-    // Nobody knows that the sum is not this word.
-    text.line("setp.eq.u32 %never, %sum, %word;");
-    text.line("@%never st.global.u32 [%sink], %sum;");
-  }
-  text.line("ret;");
-  text.line("}}");
+  text.add(R"(setp.lt.u64 %more, %offset, %bytes;
+@%more bra TURN;
+sub.u32 %passes, %passes, 1;
+setp.ne.u32 %more, %passes, 0;
+@%more bra PASS;)");
+  // Nobody knows that the sum is not this word.
+  if (reads) text.add("setp.eq.u32 %never, %sum, %word;\n@%never st.global.u32 [%sink], %sum;");
+  end_kernel(text);
 }
 
 // A thread of each block follows the chain from its own place in it: `warm` accesses, then `count` timed ones. The
 // record of a block is how many ns these took.
 void chase_kernel(PtxText& text, std::string_view name, std::string_view access) {
-  text.line(
-      ".visible .entry {}(.param .u64 memory, .param .u64 apart, .param .u32 warm, .param .u32 count, "
-      ".param .u64 records)",
-      name);
-  text.raw(R"({
+  text.add(
+      R"(.visible .entry {name}(.param .u64 memory, .param .u64 apart, .param .u32 warm, .param .u32 count, .param .u64 records)
+{
   .reg .pred %more, %again, %never;
   .reg .b32 %block, %left, %count;
   .reg .b64 %next, %apart, %records, %wide, %start, %end, %zero;
@@ -108,9 +97,8 @@ void chase_kernel(PtxText& text, std::string_view name, std::string_view access)
 PHASE:
   mov.u64 %start, %globaltimer;
 STEP:
-)");
-  text.line("{}", access);
-  text.raw(R"(
+{access}
+
   sub.u32 %left, %left, 1;
   setp.ne.u32 %more, %left, 0;
   @%more bra STEP;
@@ -125,13 +113,13 @@ STEP:
   st.global.u64 [%records], %end;
 LEAVE:
   ret;
-}
-)");
+})",
+      {{"name", name}, {"access", access}});
 }
 
 // One thread stores, waits until the system has it, and goes on to another line.
 void store_kernel(PtxText& text) {
-  text.raw(R"(.visible .entry store(.param .u64 memory, .param .u64 lines, .param .u32 count, .param .u64 records)
+  text.add(R"(.visible .entry store(.param .u64 memory, .param .u64 lines, .param .u32 count, .param .u64 records)
 {
   .reg .pred %more, %wrap;
   .reg .b32 %left;
@@ -144,9 +132,8 @@ void store_kernel(PtxText& text) {
   mov.u64 %line, 0;
   mov.u64 %start, %globaltimer;
 STEP:
-)");
-  text.line("mul.lo.u64 %place, %line, {};", kTransferStride);
-  text.raw(R"(
+mul.lo.u64 %place, %line, {transfer_stride};
+
   add.u64 %place, %place, %memory;
   st.volatile.global.u64 [%place], %value;
   membar.sys;
@@ -160,15 +147,14 @@ STEP:
   sub.u64 %end, %end, %start;
   st.global.u64 [%records], %end;
   ret;
-}
-)");
+})",
+           {{"transfer_stride", kTransferStride}});
 }
 
 }  // namespace
 
 std::string generate_transfer_ptx(const PtxTarget& target) {
   PtxText text(target);
-  text.raw(module_header(target));
   stream_kernel(text, true);
   stream_kernel(text, false);
   const auto atomic = [&](std::string_view scope) {

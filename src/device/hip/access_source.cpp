@@ -59,12 +59,7 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
   return fmt::format(
       R"hip(
       asm volatile(
-          "{3}s_waitcnt vmcnt(0) lgkmcnt(0)\n"
-          "s_memtime %[timer]\n"
-          "s_waitcnt lgkmcnt(0)\n"
-          "s_memtime %[start]\n"
-          "s_waitcnt lgkmcnt(0)\n"
-          "1:\n"
+          "{3}{6}
           "{0}"
           "s_sub_u32 %[rounds], %[rounds], 1\n"
           "s_cmp_lg_u32 %[rounds], 0\n"
@@ -76,31 +71,8 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
             [end] "=&s"(end)
           : : "memory", "scc"{5});)hip",
       accesses, last, wait, wide ? "v_mov_b32 v8, %[link]\\n" : "", wide ? "v_mov_b32 %[link], v8\\n" : "",
-      wide ? R"(, "v8", "v9", "v10", "v11")" : "");
+      wide ? R"(, "v8", "v9", "v10", "v11")" : "", kReadClock);
 }
-
-// The parameters lie as the host has them.
-constexpr std::string_view kAccessParameters = R"hip(
-struct Parameters {
-  u64 working_set, bytes, hop_bytes, records, warp_records, arrived, claims;
-  u32 lane_stride, warp_stride, warm_rounds, rounds, never, longest_wait_cycles;
-};
-#define SAME_PLACE(field) \
-  static_assert(__builtin_offsetof(Parameters, field) == kAccessParameters_##field, "parameters of the host")
-SAME_PLACE(working_set);
-SAME_PLACE(bytes);
-SAME_PLACE(hop_bytes);
-SAME_PLACE(records);
-SAME_PLACE(warp_records);
-SAME_PLACE(arrived);
-SAME_PLACE(claims);
-SAME_PLACE(lane_stride);
-SAME_PLACE(warp_stride);
-SAME_PLACE(warm_rounds);
-SAME_PLACE(rounds);
-SAME_PLACE(never);
-SAME_PLACE(longest_wait_cycles);
-)hip";
 
 constexpr std::string_view kFill = R"hip(
 // Writes the links of a working set: every thread of the grid takes every so many-th word.
@@ -113,20 +85,10 @@ KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
 }
 )hip";
 
-// {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: lost.
+// {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: lost; {6} and {7}:
+// the first and the last lines.
 constexpr std::string_view kAccessKernel = R"hip(
-KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
-  const u32 thread = __builtin_amdgcn_workitem_id_x();
-  const bool first_thread = thread == 0;
-  const u32 block = claim(p, blocks, first_thread);
-  if (block >= blocks) return;
-  const u32 lane = thread % kWavefront;
-  const u32 warp = uniform32(thread / kWavefront);
-  const u32 warps = threads / kWavefront;
-  const u64 record = p.records + (u64)block * kBlockRecord_bytes;
-  const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
-  if (first_thread) begin_block(record, hardware_id());
-{2}  {1} link = {3};
+KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{{6}{2}  {1} link = {3};
   u32 value = 0;
   u64 timer = 0, start = 0, end = 0;
   #pragma clang loop unroll(disable)
@@ -139,16 +101,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
       write32(record + kBlockRecord_error, kChainLost);
       break;
     }}
-  }}
-  if (lane == 0) {{
-    write64(warp_record + kWarpRecord_start_cycles, start);
-    write64(warp_record + kWarpRecord_end_cycles, end);
-    write64(warp_record + kWarpRecord_timer_cycles, start - timer);
-  }}
-  barrier();
-  if (first_thread) end_block(record);
-}}
-)hip";
+  }}{7})hip";
 
 std::string kernel_of(const GfxTarget& target, const AccessKernel& kernel) {
   const bool load = kernel.op == AccessOp::kLoad;
@@ -162,36 +115,25 @@ std::string kernel_of(const GfxTarget& target, const AccessKernel& kernel) {
                                         "(u64)lane * p.lane_stride) % p.bytes";
   const char* lost = kernel.has_pointers() ? "link == 0" : load ? "link == kNoLink" : "value == p.never";
   return fmt::format(fmt::runtime(kAccessKernel), kernel.name(), kernel.shared() ? "u32" : "u64",
-                     kernel.shared() ? fill : "", begin, chain_of(target, kernel), lost);
+                     kernel.shared() ? fill : "", begin, chain_of(target, kernel), lost, kBeginChains, kEndChains);
 }
 
 }  // namespace
 
 std::string generate_access_source(const GfxTarget& target) {
   SourceText text(target);
+  constexpr std::string_view kFields =
+      "working_set bytes hop_bytes records warp_records arrived claims lane_stride warp_stride warm_rounds rounds "
+      "never longest_wait_cycles";
   text.constant("kChainLost", kChainLost);
   text.constant("kStartedApart", kStartedApart);
   text.constant("kNoLink", kNoLink);
-#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
-  GPUTOPO_OFFSET(AccessParameters, working_set)
-  GPUTOPO_OFFSET(AccessParameters, bytes)
-  GPUTOPO_OFFSET(AccessParameters, hop_bytes)
-  GPUTOPO_OFFSET(AccessParameters, records)
-  GPUTOPO_OFFSET(AccessParameters, warp_records)
-  GPUTOPO_OFFSET(AccessParameters, arrived)
-  GPUTOPO_OFFSET(AccessParameters, claims)
-  GPUTOPO_OFFSET(AccessParameters, lane_stride)
-  GPUTOPO_OFFSET(AccessParameters, warp_stride)
-  GPUTOPO_OFFSET(AccessParameters, warm_rounds)
-  GPUTOPO_OFFSET(AccessParameters, rounds)
-  GPUTOPO_OFFSET(AccessParameters, never)
-  GPUTOPO_OFFSET(AccessParameters, longest_wait_cycles)
-  GPUTOPO_OFFSET(WarpRecord, start_cycles)
-  GPUTOPO_OFFSET(WarpRecord, end_cycles)
-  GPUTOPO_OFFSET(WarpRecord, timer_cycles)
-#undef GPUTOPO_OFFSET
-  text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
-  text.raw(kAccessParameters);
+  text.offsets("AccessParameters", kFields);
+  text.offsets("WarpRecord", "start_cycles end_cycles timer_cycles");
+  text.size_of("WarpRecord");
+  text.parameters("AccessParameters", R"hip(  u64 working_set, bytes, hop_bytes, records, warp_records, arrived, claims;
+  u32 lane_stride, warp_stride, warm_rounds, rounds, never, longest_wait_cycles;)hip",
+                  kFields);
   text.raw(kStartTogether);
   text.raw(kFill);
   for (const AccessKernel& kernel : kAccessKernels) {

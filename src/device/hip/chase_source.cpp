@@ -32,51 +32,19 @@ void add_constants(SourceText& text) {
 }
 
 void add_layout(SourceText& text) {
-#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
-  GPUTOPO_OFFSET(ChaseTask, steps)
-  GPUTOPO_OFFSET(ChaseTask, result)
-  GPUTOPO_OFFSET(ChaseTask, shared_image)
-  GPUTOPO_OFFSET(ChaseTask, shared_bytes)
-  GPUTOPO_OFFSET(ChaseTask, shared_offset)
-  GPUTOPO_OFFSET(ChaseTask, latency_offset)
-  GPUTOPO_OFFSET(ChaseTask, step_count)
-  GPUTOPO_OFFSET(ChaseTask, wanted_sm)
-  GPUTOPO_OFFSET(ChaseTask, never)
-  GPUTOPO_OFFSET(ChaseTask, dry_passes)
-  GPUTOPO_OFFSET(ChaseTask, patience_cycles)
-  GPUTOPO_OFFSET(ChaseTask, slot)
-  GPUTOPO_OFFSET(ChaseTask, turn)
-  GPUTOPO_OFFSET(ChaseTask, longest_wait_cycles)
-  GPUTOPO_OFFSET(StepTask, start)
-  GPUTOPO_OFFSET(StepTask, base)
-  GPUTOPO_OFFSET(StepTask, stride_bytes)
-  GPUTOPO_OFFSET(StepTask, skew_bytes)
-  GPUTOPO_OFFSET(StepTask, stagger_bytes)
-  GPUTOPO_OFFSET(StepTask, stagger_mask)
-  GPUTOPO_OFFSET(StepTask, table)
-  GPUTOPO_OFFSET(StepTask, result)
-  GPUTOPO_OFFSET(StepTask, code)
-  GPUTOPO_OFFSET(StepTask, thread)
-  GPUTOPO_OFFSET(StepTask, loads)
-  GPUTOPO_OFFSET(StepTask, cap)
-  GPUTOPO_OFFSET(StepTask, slot)
-  GPUTOPO_OFFSET(StepTask, elements)
-  GPUTOPO_OFFSET(StepRecord, cycles)
-  GPUTOPO_OFFSET(FillTask, address)
-  GPUTOPO_OFFSET(FillTask, link_base)
-  GPUTOPO_OFFSET(FillTask, stride_bytes)
-  GPUTOPO_OFFSET(FillTask, skew_bytes)
-  GPUTOPO_OFFSET(FillTask, stagger_bytes)
-  GPUTOPO_OFFSET(FillTask, stagger_mask)
-  GPUTOPO_OFFSET(FillTask, tables)
-  GPUTOPO_OFFSET(FillTask, reversed)
-  GPUTOPO_OFFSET(FillTask, visited)
-  GPUTOPO_OFFSET(FillTask, count)
-  GPUTOPO_OFFSET(FillTask, form)
-#undef GPUTOPO_OFFSET
-  text.constant("kChaseTask_bytes", sizeof(ChaseTask));
-  text.constant("kStepTask_bytes", sizeof(StepTask));
-  text.constant("kFillTask_bytes", sizeof(FillTask));
+  text.offsets("ChaseTask",
+               "steps result shared_image shared_bytes shared_offset latency_offset step_count wanted_sm never "
+               "dry_passes patience_cycles slot turn longest_wait_cycles");
+  text.offsets(
+      "StepTask",
+      "start base stride_bytes skew_bytes stagger_bytes stagger_mask table result code thread loads cap slot elements");
+  text.offsets("StepRecord", "cycles");
+  text.offsets(
+      "FillTask",
+      "address link_base stride_bytes skew_bytes stagger_bytes stagger_mask tables reversed visited count form");
+  text.size_of("ChaseTask");
+  text.size_of("StepTask");
+  text.size_of("FillTask");
   text.constant("kStepRecord_end", sizeof(StepRecord));
 }
 

@@ -126,21 +126,6 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
 )hip";
 
 constexpr std::string_view kCodeKernels = R"hip(
-struct Parameters {
-  u64 steps, records, turn;
-  u32 step_count, never, wanted_sm[2], patience_cycles, longest_wait_cycles;
-};
-#define SAME_PLACE(field) \
-  static_assert(__builtin_offsetof(Parameters, field) == kCodeParameters_##field, "parameters of the host")
-SAME_PLACE(steps);
-SAME_PLACE(records);
-SAME_PLACE(turn);
-SAME_PLACE(step_count);
-SAME_PLACE(never);
-SAME_PLACE(wanted_sm);
-SAME_PLACE(patience_cycles);
-SAME_PLACE(longest_wait_cycles);
-
 KERNEL void code_sizes(u64 result) {
   write32(result, stretch_bytes());
   write32(result + 4, loop_bytes());
@@ -212,29 +197,16 @@ KERNEL void code(Parameters p) {
 
 std::string generate_code_source(const GfxTarget& target) {
   SourceText text(target);
+  constexpr std::string_view kFields =
+      "steps records turn step_count never wanted_sm patience_cycles longest_wait_cycles";
   text.constant("kAnySm", kAnySm);
   text.constant("kBlocks", kMaxCodeBlocks);
   text.constant("kBlocksOfEntry", kCodeEntryInstructions / kCodeBlockInstructions);
   text.constant("kArithmeticBytes", kArithmeticBytes);
   text.constant("kLeadInstructions", kCodeLeadInstructions);
-#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
-  GPUTOPO_OFFSET(CodeParameters, steps)
-  GPUTOPO_OFFSET(CodeParameters, records)
-  GPUTOPO_OFFSET(CodeParameters, turn)
-  GPUTOPO_OFFSET(CodeParameters, step_count)
-  GPUTOPO_OFFSET(CodeParameters, never)
-  GPUTOPO_OFFSET(CodeParameters, wanted_sm)
-  GPUTOPO_OFFSET(CodeParameters, patience_cycles)
-  GPUTOPO_OFFSET(CodeParameters, longest_wait_cycles)
-  GPUTOPO_OFFSET(CodeStepTask, result)
-  GPUTOPO_OFFSET(CodeStepTask, slot)
-  GPUTOPO_OFFSET(CodeStepTask, thread)
-  GPUTOPO_OFFSET(CodeStepTask, begin)
-  GPUTOPO_OFFSET(CodeStepTask, end)
-  GPUTOPO_OFFSET(CodeStepTask, passes)
-  GPUTOPO_OFFSET(CodeStepTask, lead)
-#undef GPUTOPO_OFFSET
-  text.constant("kCodeStepTask_bytes", sizeof(CodeStepTask));
+  text.offsets("CodeParameters", kFields);
+  text.offsets("CodeStepTask", "result slot thread begin end passes lead");
+  text.size_of("CodeStepTask");
   const auto arithmetic = [](std::uint32_t instructions) {
     std::string lines;
     for (std::uint32_t i = 0; i < instructions; ++i) {
@@ -252,6 +224,9 @@ std::string generate_code_source(const GfxTarget& target) {
                        arithmetic(kCodeBlockInstructions - kLeavingInstructions), target.bypass,
                        kCodeLeadInstructions / kChains, arithmetic(kChains), kMaxCodeBlocks - kMaxCodeBlocks / 2,
                        starts, results));
+  text.parameters("CodeParameters", R"hip(  u64 steps, records, turn;
+  u32 step_count, never, wanted_sm[2], patience_cycles, longest_wait_cycles;)hip",
+                  kFields);
   text.raw(kCodeKernels);
   return text.take();
 }

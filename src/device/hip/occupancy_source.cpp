@@ -13,18 +13,7 @@ namespace {
 
 using namespace launch;
 
-// The parameters lie as the host has them.
 constexpr std::string_view kOccupancy = R"hip(
-struct Parameters {
-  u64 operands, records, clock_records;
-  u32 stay_cycles, never;
-};
-#define SAME_PLACE(field) \
-  static_assert(__builtin_offsetof(Parameters, field) == kOccupancyParameters_##field, "parameters of the host")
-SAME_PLACE(records);
-SAME_PLACE(clock_records);
-SAME_PLACE(stay_cycles);
-
 DEVICE void stay(Parameters p) {
   const bool first_thread = __builtin_amdgcn_workitem_id_x() == 0;
   const u64 block = __builtin_amdgcn_workgroup_id_x();
@@ -78,17 +67,13 @@ std::string occupancy_kernel_name(std::uint32_t registers) { return fmt::format(
 
 std::string generate_occupancy_source(const GfxTarget& target, std::span<const std::uint32_t> registers) {
   SourceText text(target);
-#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
-  GPUTOPO_OFFSET(OccupancyParameters, records)
-  GPUTOPO_OFFSET(OccupancyParameters, clock_records)
-  GPUTOPO_OFFSET(OccupancyParameters, stay_cycles)
-  GPUTOPO_OFFSET(ClockRecord, timer)
-  GPUTOPO_OFFSET(ClockRecord, cycles)
-  GPUTOPO_OFFSET(ClockRecord, timer_step)
-  GPUTOPO_OFFSET(ClockRecord, clock_read)
-  GPUTOPO_OFFSET(ClockRecord, clock_bits)
-#undef GPUTOPO_OFFSET
-  text.constant("kClockRecord_bytes", sizeof(ClockRecord));
+  constexpr std::string_view kFields = "records clock_records stay_cycles";
+  text.offsets("OccupancyParameters", kFields);
+  text.offsets("ClockRecord", "timer cycles timer_step clock_read clock_bits");
+  text.size_of("ClockRecord");
+  text.parameters("OccupancyParameters", R"hip(  u64 operands, records, clock_records;
+  u32 stay_cycles, never;)hip",
+                  kFields);
   text.raw(kOccupancy);
   for (const std::uint32_t count : registers) {
     const std::string name = occupancy_kernel_name(count);

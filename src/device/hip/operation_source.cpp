@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "device/hip/source_text.h"
@@ -22,44 +23,15 @@ using namespace launch;
 
 constexpr std::string_view kFixedNames = "abce";  // of OperationOperands::fixed
 
-// The parameters lie as the host has them.
-constexpr std::string_view kOperationParameters = R"hip(
+constexpr std::string_view kTypes = R"hip(
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
-typedef u64 u64x4 __attribute__((ext_vector_type(4)));
-struct Parameters {
-  u64 operands, records, warp_records, arrived, claims;
-  u32 lane_mask, warm_rounds, rounds, never, longest_wait_cycles, unused;
-};
-#define SAME_PLACE(field) \
-  static_assert(__builtin_offsetof(Parameters, field) == kOperationParameters_##field, "parameters of the host")
-SAME_PLACE(operands);
-SAME_PLACE(records);
-SAME_PLACE(warp_records);
-SAME_PLACE(arrived);
-SAME_PLACE(claims);
-SAME_PLACE(lane_mask);
-SAME_PLACE(warm_rounds);
-SAME_PLACE(rounds);
-SAME_PLACE(never);
-SAME_PLACE(longest_wait_cycles);
-)hip";
+typedef u64 u64x4 __attribute__((ext_vector_type(4)));)hip";
 
 // {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
 // inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: a function
-// that is called, if any.
+// that is called, if any; {8}, {9}: the first and the last lines; {10}: readings of the clock.
 constexpr std::string_view kOperationKernel = R"hip(
-KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
-  const u32 thread = __builtin_amdgcn_workitem_id_x();
-  const bool first_thread = thread == 0;
-  const u32 block = claim(p, blocks, first_thread);
-  if (block >= blocks) return;
-  const u32 lane = thread % kWavefront;
-  const u32 warp = uniform32(thread / kWavefront);
-  const u32 warps = threads / kWavefront;
-  const u64 record = p.records + (u64)block * kBlockRecord_bytes;
-  const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
-  if (first_thread) begin_block(record, hardware_id());
-  const u64 operands = p.operands + (u64)(thread & p.lane_mask) * kOperationOperands_bytes;
+KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{{8}  const u64 operands = p.operands + (u64)(thread & p.lane_mask) * kOperationOperands_bytes;
   const u32 one = read32(operands + kOperationOperands_one);
 {1}  u64 timer = 0, start = 0, end = 0;
   #pragma clang loop unroll(disable)
@@ -70,12 +42,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
     u32 left = uniform32(phase == 0 ? p.warm_rounds : p.rounds);
     if (left != 0) {{
       asm volatile(
-          "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
-          "s_memtime %[timer]\n"
-          "s_waitcnt lgkmcnt(0)\n"
-          "s_memtime %[start]\n"
-          "s_waitcnt lgkmcnt(0)\n"
-          "1:\n"
+          "{10}
           "{2}"
           "s_sub_u32 %[left], %[left], 1\n"
           "s_cmp_lg_u32 %[left], 0\n"
@@ -88,16 +55,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
           : {4}[one] "v"(one) : "memory", "scc", "vcc");
     }}
     if (({5}) == p.never) write32(record + kBlockRecord_sink, 1);
-  }}
-  if (lane == 0) {{
-    write64(warp_record + kWarpRecord_start_cycles, start);
-    write64(warp_record + kWarpRecord_end_cycles, end);
-    write64(warp_record + kWarpRecord_timer_cycles, start - timer);
-  }}
-  barrier();
-  if (first_thread) end_block(record);
-}}
-)hip";
+  }}{9})hip";
 
 std::uint32_t which(const OperationShape& shape, std::uint32_t stream) {
   return shape.beside && stream % 2 == 1 ? 1 : 0;
@@ -129,39 +87,22 @@ bool uses(const OperationShape& shape, std::string_view text) {
   return info_of(shape.operation).cdna.find(text) != std::string_view::npos;
 }
 
+// The operands that are the same for all chains.
+constexpr std::pair<char, std::string_view> kCommonOperands[] = {
+    {'i', "%[one]"},     {'f', "%[first_lane]"}, {'k', "%[reached]"},  {'l', "%[step]"},
+    {'o', "%[counter]"}, {'t', "%[seen]"},       {'w', "%[all_lanes]"}};
+
 std::string operand(const GfxTarget& target, char name, const OperationShape& shape, std::uint32_t stream,
                     std::uint32_t index) {
   const std::uint32_t kept = results_of(shape, stream);
-  switch (name) {
-    case 'd':
-    case 'y':
-      return fmt::format("%[x{}_{}]", stream, index % kept);
-    case 'x':
-      return fmt::format("%[x{}_{}]", stream, (index + kept - 1) % kept);
-    case 'a':
-    case 'b':
-    case 'c':
-    case 'e':
-      return fmt::format("%[{}{}]", name, which(shape, stream));
-    case 'i':
-      return "%[one]";
-    case 'f':
-      return "%[first_lane]";
-    case 'g':
-      return target.bypass;
-    case 'k':
-      return "%[reached]";
-    case 'l':
-      return "%[step]";
-    case 'o':
-      return "%[counter]";
-    case 't':
-      return "%[seen]";
-    case 'w':
-      return "%[all_lanes]";
-    default:
-      throw Error(fmt::format("operations.def has '${}' in an operation of AMD GPUs", name));
+  if (name == 'd' || name == 'y') return fmt::format("%[x{}_{}]", stream, index % kept);
+  if (name == 'x') return fmt::format("%[x{}_{}]", stream, (index + kept - 1) % kept);
+  if (name == 'g') return target.bypass;
+  if (kFixedNames.find(name) != std::string_view::npos) return fmt::format("%[{}{}]", name, which(shape, stream));
+  for (const auto& [common, value] : kCommonOperands) {
+    if (common == name) return std::string(value);
   }
+  throw Error(fmt::format("operations.def has '${}' in an operation of AMD GPUs", name));
 }
 
 // Lines of assembly within a string of the source.
@@ -257,33 +198,26 @@ std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
   if (!uses(shape, "$o")) grid = {{}, {}, {}, {}};
   return fmt::format(fmt::runtime(kOperationKernel), shape.kernel_name(), registers.append(grid.registers),
                      round_of(target, shape), outputs.append(grid.outputs), inputs.append(grid.inputs), results,
-                     grid.apart, uses(shape, "9f") ? kFunction : std::string_view{});
+                     grid.apart, uses(shape, "9f") ? kFunction : std::string_view{}, kBeginChains, kEndChains,
+                     kReadClock);
 }
 
 }  // namespace
 
 std::string generate_operation_source(const GfxTarget& target, std::span<const OperationShape> shapes) {
   SourceText text(target);
+  constexpr std::string_view kFields =
+      "operands records warp_records arrived claims lane_mask warm_rounds rounds never longest_wait_cycles";
   text.constant("kStartedApart", kStartedApart);
-#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
-  GPUTOPO_OFFSET(OperationParameters, operands)
-  GPUTOPO_OFFSET(OperationParameters, records)
-  GPUTOPO_OFFSET(OperationParameters, warp_records)
-  GPUTOPO_OFFSET(OperationParameters, arrived)
-  GPUTOPO_OFFSET(OperationParameters, claims)
-  GPUTOPO_OFFSET(OperationParameters, lane_mask)
-  GPUTOPO_OFFSET(OperationParameters, warm_rounds)
-  GPUTOPO_OFFSET(OperationParameters, rounds)
-  GPUTOPO_OFFSET(OperationParameters, never)
-  GPUTOPO_OFFSET(OperationParameters, longest_wait_cycles)
-  GPUTOPO_OFFSET(OperationOperands, one)
-  GPUTOPO_OFFSET(WarpRecord, start_cycles)
-  GPUTOPO_OFFSET(WarpRecord, end_cycles)
-  GPUTOPO_OFFSET(WarpRecord, timer_cycles)
-#undef GPUTOPO_OFFSET
-  text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
-  text.constant("kOperationOperands_bytes", sizeof(OperationOperands));
-  text.raw(kOperationParameters);
+  text.offsets("OperationParameters", kFields);
+  text.offsets("OperationOperands", "one");
+  text.offsets("WarpRecord", "start_cycles end_cycles timer_cycles");
+  text.size_of("WarpRecord");
+  text.size_of("OperationOperands");
+  text.raw(kTypes);
+  text.parameters("OperationParameters", R"hip(  u64 operands, records, warp_records, arrived, claims;
+  u32 lane_mask, warm_rounds, rounds, never, longest_wait_cycles, unused;)hip",
+                  kFields);
   text.raw(kStartTogether);
   for (const OperationShape& shape : shapes) text.raw(kernel_of(target, shape));
   return text.take();

@@ -1,6 +1,13 @@
 #include "device/hip/source_text.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "device/launch/kernel_fields.h"
 #include "device/launch/kernel_layout.h"
+#include "gputopo/error.h"
+#include "program/text.h"
 
 namespace gputopo::hip {
 namespace {
@@ -145,6 +152,37 @@ DEVICE bool common_start(const Parameters& p, u32 blocks, u32 target, bool first
 
 )hip";
 
+const std::string_view kBeginChains = R"hip(
+  const u32 thread = __builtin_amdgcn_workitem_id_x();
+  const bool first_thread = thread == 0;
+  const u32 block = claim(p, blocks, first_thread);
+  if (block >= blocks) return;
+  const u32 lane = thread % kWavefront;
+  const u32 warp = uniform32(thread / kWavefront);
+  const u32 warps = threads / kWavefront;
+  const u64 record = p.records + (u64)block * kBlockRecord_bytes;
+  const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
+  if (first_thread) begin_block(record, hardware_id());
+)hip";
+
+const std::string_view kEndChains = R"hip(
+  if (lane == 0) {
+    write64(warp_record + kWarpRecord_start_cycles, start);
+    write64(warp_record + kWarpRecord_end_cycles, end);
+    write64(warp_record + kWarpRecord_timer_cycles, start - timer);
+  }
+  barrier();
+  if (first_thread) end_block(record);
+}
+)hip";
+
+const std::string_view kReadClock = R"hip(s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+          "s_memtime %[timer]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "s_memtime %[start]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "1:\n")hip";
+
 SourceText::SourceText(const GfxTarget& target) : text_(kPrelude) {
   const std::uint32_t engine_bits = target.engine_bits;
   text_ += fmt::format(
@@ -152,19 +190,31 @@ SourceText::SourceText(const GfxTarget& target) : text_(kPrelude) {
       target.has_xcc_id ? fmt::format("__builtin_amdgcn_s_getreg({})", register_field(kXccId, 0, kXccBits)) : "0",
       kCuBits, engine_bits);
   constant("kWavefront", kWavefront);
-  using launch::BlockRecord;
-#define GPUTOPO_OFFSET(field) constant("kBlockRecord_" #field, offsetof(BlockRecord, field));
-  GPUTOPO_OFFSET(start_cycles)
-  GPUTOPO_OFFSET(end_cycles)
-  GPUTOPO_OFFSET(start_ns)
-  GPUTOPO_OFFSET(end_ns)
-  GPUTOPO_OFFSET(sm)
-  GPUTOPO_OFFSET(claimed)
-  GPUTOPO_OFFSET(error)
-  GPUTOPO_OFFSET(sink)
-#undef GPUTOPO_OFFSET
-  constant("kBlockRecord_bytes", sizeof(BlockRecord));
+  offsets("BlockRecord", "start_cycles end_cycles start_ns end_ns sm claimed error sink");
+  size_of("BlockRecord");
   raw(kBlockRecords);
+}
+
+void SourceText::offsets(std::string_view type, std::string_view fields) {
+  for (const std::string_view field : text::split(fields, ' ')) {
+    constant(fmt::format("k{}_{}", type, field), launch::kernel_field(fmt::format("{}.{}", type, field)).offset);
+  }
+}
+
+void SourceText::size_of(std::string_view type) {
+  constant(fmt::format("k{}_bytes", type), launch::kernel_field(type).bytes);
+}
+
+void SourceText::parameters(std::string_view type, std::string_view members, std::string_view fields) {
+  text_ += fmt::format(R"hip(
+struct Parameters {{
+{}
+}};
+#define SAME_PLACE(field) \
+  static_assert(__builtin_offsetof(Parameters, field) == k{}_##field, "parameters of the host")
+)hip",
+                       members, type);
+  for (const std::string_view field : text::split(fields, ' ')) text_ += fmt::format("SAME_PLACE({});\n", field);
 }
 
 }  // namespace gputopo::hip
