@@ -23,7 +23,7 @@ namespace gputopo::cuda {
 // that memory for every thread that the GPU can run at a time, so that there is a module for each size of it.
 // `frame_bytes`: of a thread.
 [[nodiscard]] std::string generate_local_chase_ptx(const PtxTarget& target, std::uint64_t frame_bytes);
-// That of the smallest module whose frame holds so many bytes of a warp.
+// The frame of the smallest module that holds so many bytes of a warp.
 [[nodiscard]] std::uint64_t local_frame_bytes(std::uint64_t local_bytes);
 
 }  // namespace gputopo::cuda

@@ -1,4 +1,4 @@
-// What the kernels share that time a chain of accesses: blocks that start together, and two phases.
+// The parts that kernels share which time a chain of accesses: blocks start together, then two phases follow.
 #pragma once
 
 #include <cstdint>

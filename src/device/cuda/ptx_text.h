@@ -17,7 +17,7 @@ namespace gputopo::cuda {
 // dynamic shared memory.
 class PtxText {
  public:
-  // What a name in braces stands for.
+  // The text that replaces a name in braces.
   struct Value {
     template <typename T>
     Value(std::string_view name_in_braces, const T& value) : name(name_in_braces), text(fmt::format("{}", value)) {}

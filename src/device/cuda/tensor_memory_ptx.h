@@ -13,7 +13,7 @@ void begin_tensor_memory(PtxText& text);
 void end_tensor_round(PtxText& text);
 // One accumulator of each thread, into %value.
 void read_accumulators(PtxText& text);
-// What all warps of the block run at the end, to give the memory back.
+// All warps of the block run this at the end, to give the memory back.
 [[nodiscard]] std::string end_with_tensor_memory();
 
 }  // namespace gputopo::cuda

@@ -34,7 +34,7 @@ class Context {
   [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
   // For a new finding.
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
-  // What a probe finds with a lab of its own.
+  // Calls a probe with a lab of its own.
   template <typename Found>
   [[nodiscard]] Found found_by(Found (*probe)(probe::Lab&)) const {
     probe::Lab own = lab();

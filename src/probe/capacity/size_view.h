@@ -1,4 +1,4 @@
-// What the views of a cache's size are made of (views_decision.h).
+// The measurements from which the views of a cache's size are made (views_decision.h).
 #pragma once
 
 #include "stats/descriptive.h"

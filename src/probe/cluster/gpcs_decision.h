@@ -1,4 +1,4 @@
-// Which SMs share a GPC, from the clusters in which they met and from their clocks.
+// Decides which SMs share a GPC, from the clusters in which they met and from their clocks.
 #pragma once
 
 #include <cstddef>

@@ -60,7 +60,7 @@ struct OperationTrial {
 // As many as a block may have, on this device.
 [[nodiscard]] std::uint32_t most_operation_warps(const DeviceInfo& info);
 
-// Of which the first of measure_operations() and of measure_peaks() are, for Device::expect().
+// The first programs of measure_operations() and of measure_peaks() are among these, for Device::expect().
 [[nodiscard]] std::vector<Program> expected_of_operations(std::span<const OperationId> operations);
 [[nodiscard]] std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations);
 

@@ -19,7 +19,7 @@ namespace gputopo::report {
 // Both, as far as there are any, with titles that say which GPU they are of.
 [[nodiscard]] std::vector<Chart> titled_curves(const Topology& topology);
 
-// Such a title, with SIMULATED and INCOMPLETE where that is so. `quantity` is "latency" or "bandwidth".
+// The title of one curve, with SIMULATED and INCOMPLETE where that is so. `quantity` is "latency" or "bandwidth".
 [[nodiscard]] std::string curve_title(const Topology& topology, const std::string& quantity = "latency");
 
 // The capacities of the caches that global loads pass, each once however many names it has.
