@@ -1,5 +1,4 @@
-// How long the analysis takes, without a device: level clustering, change points, and a whole recorded H200 analysed
-// again.
+// Time of the analysis without a device: level clustering, change points, and the whole analysis of a recorded H200.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -11,7 +10,7 @@
 namespace gputopo {
 namespace {
 
-// Footprints of a hierarchy of three levels, as a survey returns them.
+// Histograms of the footprints of a survey, for a hierarchy of three levels.
 std::vector<stats::Histogram> survey_histograms() {
   std::mt19937_64 generator(1);
   std::normal_distribution<double> jitter(0, 4);

@@ -1,4 +1,4 @@
-// Rendering a full report of the recorded H200, by format: all of them together are to take less than 300 ms.
+// Time to render a full report of the recorded H200, by format. The goal for all formats together is below 300 ms.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace gputopo {
 namespace {
 
-// As `show` has it: written and read.
+// Written and read again, as for `show`.
 const Topology& full_report() {
   static const Topology kReport = [] {
     const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
@@ -50,7 +50,7 @@ BENCHMARK_CAPTURE(rendering, tree, tree)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(rendering, json_written_and_read, reread)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(rendering, all_formats, all)->Unit(benchmark::kMillisecond);
 
-// `gputopo get` of what it measured before, a process each time: to take less than 20 ms.
+// `gputopo get` with a cached value, in a new process each time. The goal is below 20 ms.
 void kept_answer(benchmark::State& state) {
   static constexpr const char* kAsked = "XDG_CACHE_HOME=\"${TMPDIR:-/tmp}/gputopo-bench\" " GPUTOPO_BINARY
                                         " get l2.latency --device sim:h200 >/dev/null 2>&1";

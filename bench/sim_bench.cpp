@@ -1,4 +1,4 @@
-// Simulated loads per second (items_per_second), by cache size, replacement and order; and a recording's cost.
+// Simulated loads per second (items_per_second), by cache size, replacement and order; and the cost of a recording.
 #include <benchmark/benchmark.h>
 
 #include "device/replay/recording.h"
@@ -19,7 +19,7 @@ sim::MachineSpec machine_with(std::uint64_t size_bytes, std::uint32_t ways, sim:
   return machine;
 }
 
-// Counted loads of an array of `footprint_percent` of the cache, warmed up before.
+// Counted loads of a warm array whose size is `footprint_percent` of the cache size.
 void simulated_loads(benchmark::State& state, sim::Replacement replacement, Order order) {
   const auto size_bytes = static_cast<std::uint64_t>(state.range(0));
   const auto ways = static_cast<std::uint32_t>(state.range(1));
@@ -31,7 +31,7 @@ void simulated_loads(benchmark::State& state, sim::Replacement replacement, Orde
   const std::uint64_t loads = std::max<std::uint64_t>(1 << 20, 4 * program.arrays[0].element_count());
   program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kCounted, .loads = loads}};
   for (auto unused : state) {
-    ++program.timed_cap;  // otherwise the device would know the answer already
+    ++program.timed_cap;  // otherwise the device would reuse its answer
     const Program one = program;
     benchmark::DoNotOptimize(device->run({&one, 1}));
   }
@@ -50,8 +50,8 @@ BENCHMARK_CAPTURE(simulated_loads, lru_sequential, sim::Replacement::kLru, Order
 BENCHMARK_CAPTURE(simulated_loads, lru_shuffled, sim::Replacement::kLru, Order::kShuffled)->Apply(shapes);
 BENCHMARK_CAPTURE(simulated_loads, random_sequential, sim::Replacement::kRandom, Order::kSequential)->Apply(shapes);
 
-// What equal programs (copies) and programs with an equal warm-up (another sample each) gain: loads that they stand
-// for.
+// The gain from equal programs (copies), and from programs with an equal warm-up but a sample of their own. Skipped
+// loads count as loads.
 void programs_that_share(benchmark::State& state, bool copies) {
   constexpr std::uint64_t kBytes = 1 << 20;
   const auto device = make_sim_device(machine_with(256 << 10, 128, sim::Replacement::kLru), 1);

@@ -1,7 +1,7 @@
-/* node_check BASELINE.json [DEVICE]: warns where this node's GPU is slower than its baseline.
+/* node_check BASELINE.json [DEVICE]: warns if this node's GPU is slower than its baseline.
  *
- * The baseline is a report of a GPU of this kind that is as it should be: gputopo --json BASELINE.json. A value is
- * worse where it differs by more than 5% and the 95% intervals of the two do not meet. Exit code 1: something is.
+ * The baseline is a report of a healthy GPU of the same model: gputopo --json BASELINE.json. A value is worse if it
+ * differs by more than 5% and the 95% confidence intervals do not overlap. Exit code 1: at least one warning.
  */
 #include <gputopo/gputopo.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static int compare(const gputopo_report* now, const gputopo_report* baseline) {
   size_t i;
   for (i = 0; i < COUNT; ++i) {
     struct measured before, found;
-    if (!read_value(baseline, kValues[i], &before)) continue; /* nothing to compare with */
+    if (!read_value(baseline, kValues[i], &before)) continue; /* not in the baseline */
     if (!read_value(now, kValues[i], &found)) {
       printf("warning: %s\n", gputopo_last_error());
       ++warnings;

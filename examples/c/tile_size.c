@@ -1,17 +1,17 @@
-/* tile_size [DEVICE]: tiles of a matrix product for this GPU, of shared memory and L2.
+/* tile_size [DEVICE]: computes tile sizes of a matrix product that fit this GPU's shared memory and L2.
  *
- * A block computes a square tile of C from slices of A and B that it stages in shared memory, three deep. Blocks that
- * run at a time walk over C in squares, so that the slices they share stay in L2. DEVICE is as `gputopo list` calls it,
- * and the first GPU if it is not given. The values are kept in gputopo's cache: only the first run measures.
+ * A block computes a square tile of C from slices of A and B, which it stages in shared memory, three slices deep.
+ * The blocks that run at the same time cover a square of C, so the slices they share stay in L2. DEVICE is a name from
+ * `gputopo list`; the default is the first GPU. gputopo's cache keeps the values, so only the first run measures.
  */
 #include <gputopo/gputopo.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ELEMENT_BYTES 4.0 /* float */
-#define SLICE 32.0        /* elements of K that are staged at a time */
+#define SLICE 32.0        /* elements of K in one stage */
 #define STAGES 3.0
-#define STEP 16 /* of tiles: what a warp computes of one */
+#define STEP 16 /* tile of one warp; block tiles are multiples */
 
 static double number(const gputopo_report* report, const char* path) {
   double value = 0;
@@ -22,7 +22,7 @@ static double number(const gputopo_report* report, const char* path) {
   return value;
 }
 
-/* The largest tile of which `blocks` fit in an SM's shared memory, each within what one block may have. */
+/* The largest tile such that `blocks` blocks fit an SM's shared memory, each within the limit of one block. */
 static int tile_of(double sm_bytes, double block_bytes, double blocks) {
   const double room = sm_bytes / blocks < block_bytes ? sm_bytes / blocks : block_bytes;
   return (int)(room / (STAGES * 2 * SLICE * ELEMENT_BYTES)) / STEP * STEP;
@@ -48,8 +48,8 @@ int main(int argc, char** argv) {
   sms = number(report, "compute.sm_count");
   gputopo_report_free(report);
 
-  tile = tile_of(per_sm, per_block, 2); /* two blocks hide one another's waits */
-  /* The blocks of a wave are about a square of this side; half of L2 holds slices of so many elements of K. */
+  tile = tile_of(per_sm, per_block, 2); /* two blocks hide each other's latency */
+  /* The blocks of a wave cover about side x side tiles. Half of L2 holds the slices for the printed part of K. */
   for (side = 1; (side + 1) * (side + 1) <= 2 * sms; ++side) {
   }
   printf("tile %d x %d, %d x %d tiles at a time, K in parts of %.0f\n", tile, tile, side, side,

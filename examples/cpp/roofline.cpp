@@ -1,5 +1,5 @@
-// roofline FLOP BYTES [DEVICE]: what bounds a kernel that computes so much on so many bytes of device memory, and how
-// fast it can be. A profiler counts both. DEVICE is as `gputopo list` calls it.
+// roofline FLOP BYTES [DEVICE]: shows the bound and the best possible speed of a kernel that computes FLOP operations
+// on BYTES of device memory. A profiler counts both. DEVICE is a name from `gputopo list`.
 #include <cstdlib>
 #include <gputopo/gputopo.hpp>
 #include <iostream>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// What is measured once is kept for the next kernel.
+// The cache keeps measured values for the next kernel.
 gputopo::Report ceilings_of(const std::string& device) {
   gputopo::Options options;
   options.elements = {"peaks.f32", "device.read_bandwidth"};

@@ -1,5 +1,5 @@
-// tile_size [REPORT.json]: how many rows of a matrix of floats to work on at a time, so that L2 holds them between two
-// passes, and how many of them a block can keep in shared memory. Without a report it measures the first GPU.
+// tile_size [REPORT.json]: shows how many rows of a float matrix to process at a time, so that L2 holds them between
+// two passes, and how many of them fit a block's shared memory. Measures the first GPU if there is no report.
 #include <cstdlib>
 #include <gputopo/gputopo.hpp>
 #include <iostream>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kColumns = 4096;
 constexpr double kRowBytes = kColumns * sizeof(float);
-constexpr double kPartOfL2 = 0.5;  // the rest is for what else passes
+constexpr double kPartOfL2 = 0.5;  // leaves the rest for other data
 
 gputopo::Report report_of(int argc, char** argv) {
   if (argc > 1) return gputopo::Report::load(argv[1]);
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   try {
     const gputopo::Report report = report_of(argc, argv);
     double l2 = report["l2.size"].number;
-    // What an SM reads from the far part of a parted L2 may be kept a second time in its own.
+    // A partitioned L2 may keep a second copy of data from a far partition, so plan with one partition.
     if (const auto partitions = report.find("l2.partitions"); partitions && partitions->number > 1) {
       l2 /= partitions->number;
     }

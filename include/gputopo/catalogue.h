@@ -1,6 +1,6 @@
-// The catalogue: what there is to know of a GPU. One row for each attribute (attributes.def) and for each element, of
-// memory or of what computes (elements.def); reports, checks, plans and documents read these and keep no table of their
-// own. Enumerations inside, names where text is read or written.
+// The catalogue of everything gputopo can report about a GPU: one row for each attribute (attributes.def) and one for
+// each memory or unit element (elements.def). Reports, checks, plans and documents read these rows and keep no table
+// of their own. Code uses the enumerations; text input and output use the names.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ enum class Vendor : std::uint8_t { kNvidia, kAmd };
 inline constexpr Vendor kAllVendors[] = {Vendor::kAmd, Vendor::kNvidia};  // by name
 // "NVIDIA", "AMD".
 [[nodiscard]] std::string_view to_string(Vendor vendor);
-// Of what a device calls its vendor; NVIDIA's elements are those of a vendor that is not known.
+// The vendor for a device's vendor string. An unknown vendor counts as NVIDIA.
 [[nodiscard]] Vendor vendor_of(std::string_view name);
-// What a vendor calls the unit that the caches of an SM serve: "CU" on AMD, "SM" elsewhere.
+// The vendor's name for a streaming multiprocessor: "CU" for AMD, "SM" for every other vendor string.
 [[nodiscard]] std::string unit_name(std::string_view vendor);
 
 // ---- Attributes ----
@@ -43,7 +43,7 @@ enum class Quantity : std::uint8_t {
   kFlag,
   kName,
   kNames,
-  kUnitGroups,  // which SMs (CUs) belong together
+  kUnitGroups,  // the SMs (CUs) of each group
 };
 
 enum class Better : std::uint8_t { kLower, kHigher, kNeither };
@@ -60,94 +60,93 @@ enum class AttributeId : std::uint8_t {
 struct AttributeInfo {
   AttributeId id;
   AttributeGroup group;
-  std::string_view name;   // "read_bandwidth": in reports, on the command line
+  std::string_view name;   // "read_bandwidth": in reports and on the command line
   std::string_view title;  // "Read bandwidth"
   std::string_view unit;   // "B/s"; "" for counts and names
   Quantity quantity;
   Better better;
 };
 
-// All of them, in the order that reports show them.
+// All attributes, in the order of reports.
 [[nodiscard]] std::span<const AttributeInfo> attribute_catalogue();
-// Those of elements: of memory, of what computes, of both.
+// The attributes of memory elements, of unit elements, and of both.
 [[nodiscard]] std::span<const AttributeInfo> memory_attributes();
 [[nodiscard]] std::span<const AttributeInfo> unit_attributes();
 [[nodiscard]] std::span<const AttributeInfo> element_attributes();
 [[nodiscard]] const AttributeInfo& info_of(AttributeId id);
 [[nodiscard]] std::string_view to_string(AttributeId id);
-// Nothing for a name that is not in the catalogue (a report of a later version may have some).
+// Null for a name that is not in the catalogue: a report of a later version may contain such names.
 [[nodiscard]] const AttributeInfo* find_attribute(std::string_view name);
 [[nodiscard]] std::vector<std::string> element_attribute_names();
 
-// Of each operation.
+// The attributes of each operation.
 inline constexpr AttributeId kOperationAttributes[] = {AttributeId::kLatency, AttributeId::kThroughput};
-// What --only, reports and comparisons call all operations; one of them is "instructions.fma.f32".
+// The name of all operations together in --only, reports and comparisons; one operation is "instructions.fma.f32".
 inline constexpr std::string_view kInstructions = "instructions";
-// And the units that these share.
+// The name of the execution units that the operations share.
 inline constexpr std::string_view kPipesGroup = "pipes";
 
 // ---- Coverage ----
 
-// How an attribute of an element is found out.
+// How an attribute of an element is determined.
 enum class Coverage : std::uint8_t {
   kMeasured,
   kApi,
   kApiAndMeasured,
-  kMeasuredInFull,    // measured where --full or the attribute's name asks for it, because it takes its time
-  kMeasuredByMethod,  // measured where its method (below) or the attribute's name is asked for
-  kMeasuredByName,    // measured where the attribute's name is asked for; like the one before it has no row elsewhere
+  kMeasuredInFull,    // measured only with --full or if the attribute is named, because the measurement takes long
+  kMeasuredByMethod,  // measured only if its method (below) or the attribute is named
+  kMeasuredByName,    // measured only if the attribute is named; like kMeasuredByMethod, it has no row otherwise
   kNotApplicable,
 };
 [[nodiscard]] std::string_view to_string(Coverage coverage);
 
-// Another method than this project's own, which is run only where it is asked for. What it finds is an attribute of its
-// own, so that both can be set side by side; a report has no row for it where nobody asked.
+// An alternative to one of gputopo's own methods. It runs only on request. Its result is a separate attribute, so that
+// both results can be compared; reports that did not request it have no row for it.
 struct MethodInfo {
   std::string_view name;  // "change-point": on the command line
-  AttributeId attribute;  // what it finds
-  AttributeId beside;     // what this project's own method finds of the same
+  AttributeId attribute;  // the attribute it measures
+  AttributeId beside;     // the same quantity by gputopo's own method
 };
 [[nodiscard]] std::span<const MethodInfo> method_catalogue();
-// Nothing for an attribute of this project's own methods.
+// Null for an attribute of gputopo's own methods.
 [[nodiscard]] const MethodInfo* method_of(AttributeId attribute);
 
-// Attributes that elements have together: attributes.def says which attributes are in a set, elements.def which element
-// has it.
+// Sets of attributes. attributes.def says which attributes a set contains, elements.def which sets an element has.
 enum class CoverageSet : std::uint8_t {
   kMeasuredSize,
-  kToldAndMeasuredSize,  // the vendor's figure, beside what was measured
-  kToldSize,             // the vendor's figure
+  kToldAndMeasuredSize,  // the vendor's size, and a measured one to compare with it
+  kToldSize,             // the vendor's size
   kReads,                // latency and bandwidth of reads
   kWrites,
-  kLines,        // of caches: lines, fetches, what a miss costs
-  kPerSm,        // how many an SM has
-  kPerGpu,       // how many a GPU has
-  kUnified,      // whether several spaces meet in one cache
-  kSharedBySms,  // which SMs have one together
-  kScoped,       // how many SMs have one together
-  kPlaced,       // of what all share: what it takes from each SM
-  kAddresses,    // what further addresses in a warp cost
-  kLocal,        // of a cache as local loads see it
+  kLines,        // caches: line size, fetch granularity, miss penalty
+  kPerSm,        // instances per SM
+  kPerGpu,       // instances per GPU
+  kUnified,      // which other spaces use the same cache
+  kSharedBySms,  // which SMs share an instance
+  kScoped,       // how many SMs share an instance
+  kPlaced,       // shared by all SMs: the latency from each SM
+  kAddresses,    // cost of further addresses in one warp
+  kLocal,        // a cache as local loads see it
   kStructure,    // ways, sets, index, replacement
   kParts,        // partitions and slices
-  kStores,       // what happens to what is written
+  kStores,       // write policy and write allocation
   kLoaded,       // latency under load
   kAtomics,
-  kOneSm,   // what one SM gets of what all share
+  kOneSm,   // bandwidth of one SM from an element that all SMs share
   kBanked,  // banks and their conflicts
   kPatterns,
-  kTranslation,         // of a TLB
-  kCode,                // of an instruction cache
-  kJumps,               // what jumps to code that it holds take
-  kFetches,             // what comes at once, of the instruction cache that is nearest
-  kNearCode,            // of an instruction cache that straight-line code hides
-  kOperands,            // of a cache of constants that are operands
-  kTextureTranslation,  // of one that texture loads ask
+  kTranslation,         // a TLB
+  kCode,                // an instruction cache
+  kJumps,               // latency of jumps to cached code
+  kFetches,             // fetch size of the nearest instruction cache
+  kNearCode,            // an instruction cache that straight-line code does not reveal
+  kOperands,            // a cache of constants that are instruction operands
+  kTextureTranslation,  // a TLB of texture loads
   kClusters,
-  kResidency,      // of warps and blocks
-  kRegisterSteps,  // in which warps are given registers
+  kResidency,      // resident warps and blocks per SM
+  kRegisterSteps,  // granularity of register allocation
   kClockReading,
-  kControlFlow,     // branches, calls, and barriers of a block or of all
+  kControlFlow,     // branches, calls, barriers of a block and of all SMs
   kClusterControl,  // barriers of clusters
   kPeaks,
   kMatrixF32Peak,
@@ -162,61 +161,60 @@ enum class ElementId : std::uint8_t {
 
 enum class ElementKind : std::uint8_t {
   kDataCache,
-  kScratchpad,  // on-chip memory that programs address
+  kScratchpad,  // on-chip memory that programs address directly
   kMemory,
   kTlb,
   kCodeCache,
-  kNearCodeCache,  // so near that straight-line code hides it
-  kOperandCache,   // of constants whose address stands in the instruction
-  kClusterPath,    // to the shared memory of other SMs
+  kNearCodeCache,  // so near that straight-line code does not reveal it
+  kOperandCache,   // constants whose address is part of the instruction
+  kClusterPath,    // loads from the shared memory of other SMs
   kCopyPath,       // asynchronous copies into shared memory
-  kRegisters,      // what computes, from here on: registers, and the warps that have them
+  kRegisters,      // the first unit element: registers, and the warps that use them
   kClocks,
   kControl,  // branches and barriers
-  kPeaks,    // the most arithmetic of each type
+  kPeaks,    // the highest arithmetic rate of each type
 };
 
-// Whose one instance of an element is. What was measured of it counts for more.
+// Which units share one instance of an element. A measured scope takes precedence.
 enum class Scope : std::uint8_t { kSm, kSomeSms, kGpu, kMeasuredScope };
 
-// What an element is made of.
 enum class Medium : std::uint8_t {
   kSram,
   kDram,
-  kPath,   // nothing of its own: a way to what other elements hold
-  kLogic,  // it computes
+  kPath,   // no storage of its own: a path to other elements
+  kLogic,  // arithmetic or control
 };
 
 struct ElementInfo {
   ElementId id;
-  std::string_view name;   // "l1": in reports, on the command line
+  std::string_view name;   // "l1": in reports and on the command line
   std::string_view title;  // "L1 data cache"
   ElementKind kind;
-  std::optional<Space> space;  // whose loads pass it
-  std::size_t depth;           // levels before it: of its space, of TLBs, of code
+  std::optional<Space> space;  // the space whose loads look it up
+  std::size_t depth;           // levels before it: of its space, among TLBs, or among instruction caches
   Scope scope;
   Medium medium;
-  ElementId next;  // the level behind it, if the vendor's GPUs have it, else the one behind that; itself: none
+  ElementId next;  // the level behind it; if the vendor's GPUs lack that, the one behind that; itself: none
 
   [[nodiscard]] bool has_next() const { return next != id; }
-  // Of what computes, not of memory.
+  // True for unit elements, false for memory.
   [[nodiscard]] bool is_unit() const { return medium == Medium::kLogic; }
 };
 
 [[nodiscard]] std::span<const ElementInfo> element_catalogue();
 [[nodiscard]] const ElementInfo& info_of(ElementId id);
 [[nodiscard]] std::string_view to_string(ElementId id);
-// Those that elements like it may have.
+// The attributes that elements of this group can have.
 [[nodiscard]] std::span<const AttributeInfo> attributes_of(const ElementInfo& element);
-// Nothing for a name that is not in the catalogue.
+// Null for a name that is not in the catalogue.
 [[nodiscard]] const ElementInfo* find_element(std::string_view name);
 
-// Those of a vendor's GPUs, in the order of the catalogue.
+// The elements of a vendor's GPUs, in the order of the catalogue.
 [[nodiscard]] std::vector<const ElementInfo*> elements_of(Vendor vendor);
 [[nodiscard]] bool has_element(Vendor vendor, ElementId element);
-// The level behind an element on a vendor's GPUs.
+// The next level behind an element on a vendor's GPUs; nothing if there is none.
 [[nodiscard]] std::optional<ElementId> next_of(Vendor vendor, ElementId element);
-// The cache that loads of the same space look up before it; nothing for the nearest.
+// The data cache that loads of the same space look up just before this element; nothing for the nearest cache.
 [[nodiscard]] std::optional<ElementId> before_in_space(Vendor vendor, ElementId element);
 [[nodiscard]] Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute);
 

@@ -1,4 +1,4 @@
-// One gputopo at a time on a GPU: a lock that processes of any user share.
+// A lock on a GPU that processes of all users share, so that only one gputopo measures the GPU at a time.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace gputopo {
 
-// Held until it is destroyed, or the process ends, however it does.
+// The lock is held until this object is destroyed or the process ends in any way.
 class DeviceLock {
  public:
   DeviceLock() = default;
@@ -16,24 +16,23 @@ class DeviceLock {
 };
 
 struct DeviceLockAttempt {
-  std::unique_ptr<DeviceLock> lock;  // null: another process has it, or none could be made
-  std::string problem;               // why none could be made, one line; nothing keeps others away then
+  std::unique_ptr<DeviceLock> lock;  // null: another process holds the lock, or locking failed
+  std::string problem;               // one line: why locking failed; nothing excludes other processes then
   [[nodiscard]] bool taken_by_another() const { return lock == nullptr && problem.empty(); }
 };
 
-// Tries once, without waiting. `pci_address`: of the GPU. The lock is a file of that name in the first of /run/lock,
-// /dev/shm and /tmp where every user may have files and none may take away another's; in GPUTOPO_LOCK_DIR, where that
-// is set (a folder that containers share, say). The file stays. It is never followed where it is a link, and what is
-// not a plain file of one name is not used. Never throws.
+// Tries once without waiting. The lock is a file named after the GPU's PCI address. It lies in the first of /run/lock,
+// /dev/shm and /tmp where every user may create files and nobody may delete those of others, or in GPUTOPO_LOCK_DIR if
+// that is set (for example a folder that containers share). The file is never removed. Symbolic links are not
+// followed, and only a regular file with a single hard link is used. Never throws.
 [[nodiscard]] DeviceLockAttempt try_lock_device(const std::string& pci_address);
 
-// Who holds the lock that try_lock_device() has just found taken, for a message: "python3 (process 4242 of user 1001)",
-// or "another gputopo" where the system does not tell, as it does not across containers. The name is the process's own
-// choice. Never throws.
+// The holder of a lock that try_lock_device() has just found taken, for a message: "python3 (process 4242 of user
+// 1001)". It is "another gputopo" if the system does not show the holder, for example across containers. A process
+// chooses its own name, so the name is no proof. Never throws.
 [[nodiscard]] std::string device_lock_holder(const std::string& pci_address);
 
-// Of the GPU that open_device(spec) would open; empty for what is no GPU (simulated devices, recordings) and where no
-// address is known.
+// The PCI address of the GPU that open_device(spec) would open; empty if unknown, simulated or a recording.
 [[nodiscard]] std::string pci_address_of(const std::string& spec);
 
 }  // namespace gputopo

@@ -1,4 +1,4 @@
-// Exceptions of the gputopo library. The library never prints and never aborts: it throws one of these.
+// Exceptions of the gputopo library. The library never prints and never aborts; it throws one of these.
 #pragma once
 
 #include <stdexcept>
@@ -6,32 +6,32 @@
 
 namespace gputopo {
 
-// Base of everything gputopo throws on purpose. what() is one line that says what failed and what to do.
+// The base of everything that gputopo throws deliberately. what() is one line that says what failed and what to do.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The request is wrong: an unknown name, an option out of range, a malformed machine file. The CLI exits with 2 for the
-// command line and 1 for files.
+// The request is wrong: an unknown name, an option out of range, a malformed machine file. The program exits with 2
+// for errors of the command line and with 1 for errors of files.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-// A file is not what it should be: not ours, truncated, another version, impossible values.
+// A file has the wrong content: another format, truncated, another version, or impossible values.
 class FormatError : public Error {
  public:
   using Error::Error;
 };
 
-// Reading or writing a file failed (permissions, disk full).
+// A file could not be read or written (permissions, disk full).
 class FileError : public Error {
  public:
   using Error::Error;
 };
 
-// A device could not be opened or answered with an error. `status` is the vendor's own name for it, empty if none.
+// A device could not be opened, or it reported an error. `status` is the vendor's name for the error; empty if none.
 class DeviceError : public Error {
  public:
   explicit DeviceError(const std::string& what, std::string status = {}) : Error(what), status_(std::move(status)) {}
@@ -41,25 +41,25 @@ class DeviceError : public Error {
   std::string status_;
 };
 
-// The device is gone or its context is corrupted: nothing more can be measured on it in this process.
+// The device is gone or its context is corrupted. This process cannot measure anything more on it.
 class DeviceLostError : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-// What was asked of a device was to end early (Device::end_when), and it did.
+// The device stopped early on request (Device::end_when()).
 class EndedError : public Error {
  public:
   using Error::Error;
 };
 
-// Memory for a program could not be had on the device.
+// The device could not allocate the memory for a program.
 class DeviceMemoryError : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-// The device cannot answer this program at all (a space it lacks, an array larger than it allows).
+// The device cannot run this program (it lacks the space, or the array is too large).
 class NotSupportedError : public DeviceError {
  public:
   using DeviceError::DeviceError;

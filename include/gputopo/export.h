@@ -1,8 +1,6 @@
-// Reports in the formats of other tools. Each holds what the report has of what the tool reads, in the tool's own
-// units.
-//
-// Every function throws FormatError, in one line that names the value and what measures it, where the report lacks what
-// the tool cannot do without. Text of devices and files is escaped as the format needs it.
+// Reports in the formats of other tools. Each contains the values that the tool reads, in the tool's units, as far as
+// the report has them. Every function throws FormatError if the report lacks a value that the tool requires; the
+// one-line message names the value and what measures it. Text from devices and files is escaped for the format.
 #pragma once
 
 #include <string>
@@ -11,28 +9,28 @@
 
 namespace gputopo {
 
-// The JSON of MT4G 1.x, as sys-sage 1.1 reads it.
+// JSON of MT4G 1.x, as sys-sage 1.1 reads it.
 [[nodiscard]] std::string to_mt4g_json(const Topology& topology);
 
-// The CSV of MT4G 0.1, of NVIDIA's GPUs, as GPUscout's GUI reads it.
+// CSV of MT4G 0.1, as GPUscout's GUI reads it. NVIDIA GPUs only.
 [[nodiscard]] std::string to_mt4g_csv(const Topology& topology);
 
-// The XML of hwloc 2.0: the GPU as a machine of its own, its SMs as cores.
+// XML of hwloc 2.0. The GPU is a machine of its own, and its SMs are cores.
 [[nodiscard]] std::string to_hwloc_xml(const Topology& topology);
 
-// A shell script that adds what was found out to the XML that hwloc made of the host.
+// A shell script that adds the results to an XML file that hwloc wrote on the host.
 [[nodiscard]] std::string to_hwloc_annotate(const Topology& topology);
 
-// Parameters of Accel-Sim and GPGPU-Sim, of NVIDIA's GPUs, for their tuner.
+// Parameters for the tuner of Accel-Sim and GPGPU-Sim. NVIDIA GPUs only.
 [[nodiscard]] std::string to_accel_sim(const Topology& topology);
 
-// rocprof-compute's roofline.csv; columns without a measured value are empty.
+// The roofline.csv of rocprof-compute; columns without a measured value are empty.
 [[nodiscard]] std::string to_roofline_csv(const Topology& topology);
 
-// XLA's GpuTargetConfigProto, as text.
+// XLA's GpuTargetConfigProto in text format.
 [[nodiscard]] std::string to_xla(const Topology& topology);
 
-// A LaTeX table of the memories, and a BibTeX entry behind \endinput.
+// A LaTeX table of the memories, with a BibTeX entry after \endinput.
 [[nodiscard]] std::string to_latex(const Topology& topology);
 
 }  // namespace gputopo

@@ -1,4 +1,4 @@
-// Files: read whole, and written whole or not at all.
+// Files: they are read whole, and written whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace gputopo {
 
-// Writes text to a file beside it, then renames. Throws FileError with what to do.
+// Writes to a temporary file in the same folder and renames it. Throws FileError, which says what to do.
 void write_file(const std::string& path, std::string_view text);
-// A regular file, a pipe that the shell made (<(command)), or "-": standard input; 256 MiB at most unless another limit
-// is given. Throws FileError, for devices and named pipes, too: they may never end.
+// Reads a regular file, a pipe of the shell (<(command)), or standard input ("-"). The limit is 256 MiB unless
+// `max_bytes` is given. Throws FileError, also for devices and named pipes, because they may never end.
 [[nodiscard]] std::string read_file(const std::string& path);
 [[nodiscard]] std::string read_file(const std::string& path, std::uint64_t max_bytes);
 

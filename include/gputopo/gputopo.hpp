@@ -1,10 +1,10 @@
-// gputopo for C++17: a header over the C interface (gputopo.h has the details), with nothing to link but libgputopo.
+// gputopo for C++17: a header over the C interface (gputopo.h has the details) that needs only libgputopo.
 //
 //   const gputopo::Report report = gputopo::discover("cuda:0");
 //   std::cout << report["l2.latency"].number << " cycles\n";
 //
-// What fails throws gputopo::Error; where a GPU has no such value, gputopo::Unavailable. Not to be included together
-// with the headers of gputopo::core, whose names are alike.
+// Failures throw gputopo::Error, or gputopo::Unavailable if a GPU has no such value. Do not include this header
+// together with those of gputopo::core, which use the same names.
 #ifndef GPUTOPO_GPUTOPO_HPP
 #define GPUTOPO_GPUTOPO_HPP
 
@@ -23,7 +23,7 @@
 #include "gputopo/gputopo.h"
 
 namespace gputopo {
-inline namespace c_interface {  // other symbols than those of gputopo::core, should a program have both
+inline namespace c_interface {  // symbols that differ from gputopo::core's, for programs with both
 
 // what() is one line that says what failed and what to do.
 class Error : public std::runtime_error {
@@ -45,29 +45,29 @@ class Unavailable : public Error {
   gputopo_reason reason_;
 };
 
-// A value that there is.
+// A value that is available.
 struct Value {
   gputopo_type type = GPUTOPO_TYPE_NONE;
   gputopo_source source = GPUTOPO_SOURCE_UNAVAILABLE;
-  double number = std::nan("");  // in `unit`; of a boolean 0 or 1; NaN where it is neither
-  std::optional<double> low;     // the 95% interval
+  double number = std::nan("");  // in `unit`; a boolean is 0 or 1; NaN for other types
+  std::optional<double> low;     // 95% confidence interval
   std::optional<double> high;
-  std::string text;  // the value as `gputopo get` prints it, whatever its type
+  std::string text;  // the value as `gputopo get` prints it, for every type
   std::string unit;  // "B", "cycles", "B/s", "MHz"; "" for counts and names
   std::string method;
   std::vector<double> numbers;
   std::vector<std::string> texts;
-  std::vector<std::vector<std::uint32_t>> groups;  // of SMs that belong together
+  std::vector<std::vector<std::uint32_t>> groups;  // groups of SMs
 };
 
 struct Device {
-  std::string spec;         // what discover() takes: "cuda:0"
+  std::string spec;         // argument of discover(): "cuda:0"
   std::string name;         // "NVIDIA H200"
-  std::string pci_address;  // empty where there is none
+  std::string pci_address;  // empty if there is none
   std::string detail;       // one short phrase
 };
 
-// As gputopo_options.
+// See gputopo_options.
 struct Options {
   std::vector<std::string> elements;    // "l2", "l2.size", "instructions"; empty: all
   std::vector<std::string> attributes;  // "size", "latency"; empty: all
@@ -79,7 +79,7 @@ struct Options {
   double max_wait_seconds = 600;
   bool use_cache = false;
   double max_age_seconds = 0;
-  // Called on the thread that called discover(). What they throw ends the discovery, and comes out of discover().
+  // Called on the thread that called discover(). An exception from them ends the discovery and leaves discover().
   std::function<void(const gputopo_progress&)> progress;
   std::function<void(gputopo_log_level, std::string_view line)> log;
   std::function<bool()> cancelled;
@@ -101,7 +101,7 @@ struct FreeDevices {
   void operator()(gputopo_device** devices) const noexcept { gputopo_devices_free(devices); }
 };
 
-// Freed at the end.
+// Frees the value at the end of the scope.
 class RawValue {
  public:
   RawValue() = default;
@@ -131,7 +131,7 @@ class RawValue {
   gputopo_value value_ = GPUTOPO_VALUE_INIT;
 };
 
-// The callbacks of Options, behind those of C, which no exception may leave.
+// Wraps the callbacks of Options in C callbacks, which must not throw.
 class Callbacks {
  public:
   explicit Callbacks(const Options& options) : options_(options) {}
@@ -182,10 +182,10 @@ inline std::vector<const char*> pointers_to(const std::vector<std::string>& text
 
 }  // namespace detail
 
-// "0.1.0", of the library in use.
+// The version of the library in use: "0.1.0".
 [[nodiscard]] inline std::string version() { return gputopo_version(); }
 
-// One report: everything that is known of one device. Copies share it.
+// One report: everything known about one device. Copies share it.
 class Report {
  public:
   [[nodiscard]] static Report load(const std::string& path) {
@@ -198,11 +198,10 @@ class Report {
     detail::check(gputopo_parse(json.empty() ? "" : json.data(), json.size(), &raw));
     return Report(raw);
   }
-  // Takes what gputopo_discover() and the like gave.
+  // Takes ownership of a report of the C interface.
   explicit Report(gputopo_report* raw) : raw_(raw, detail::FreeReport()) {}
 
-  // "l2.latency", "compute.sm_count", "device.name". Throws Unavailable, which says why, and Error for a path that
-  // nothing is called by.
+  // A value by path: "l2.latency", "device.name". Throws Unavailable (with the reason), Error for an unknown path.
   [[nodiscard]] Value operator[](const std::string& path) const {
     detail::RawValue value;
     const int status = gputopo_get(raw_.get(), path.c_str(), value.get());
@@ -212,7 +211,7 @@ class Report {
     detail::check(status);
     return value.copy();
   }
-  // Nothing where there is no such value. Throws Error for a path that nothing is called by.
+  // The value, or nothing if it is unavailable. Throws Error for an unknown path.
   [[nodiscard]] std::optional<Value> find(const std::string& path) const {
     try {
       return (*this)[path];
@@ -220,13 +219,13 @@ class Report {
       return std::nullopt;
     }
   }
-  // False where the discovery ended early.
+  // False if the discovery ended early.
   [[nodiscard]] bool complete() const {
     std::int32_t complete = 0;
     detail::check(gputopo_complete(raw_.get(), &complete));
     return complete != 0;
   }
-  // In a format as the options of the program are called: "json", "html", "csv", ..., "table", "tree".
+  // `format` is named like an option of the program: "json", "html", "csv", ..., "table", "tree". Throws Error.
   [[nodiscard]] std::string render(const std::string& format) const {
     char* text = nullptr;
     std::size_t length = 0;
@@ -240,7 +239,7 @@ class Report {
   std::shared_ptr<gputopo_report> raw_;
 };
 
-// Measures a device for some seconds; "": the first GPU, or a simulated one where there is none.
+// Measures a device; takes some seconds. "": the first GPU, or a simulated one if there is none. Throws Error.
 [[nodiscard]] inline Report discover(const std::string& device = "", const Options& options = {}) {
   const std::vector<const char*> elements = detail::pointers_to(options.elements);
   const std::vector<const char*> attributes = detail::pointers_to(options.attributes);
@@ -269,8 +268,7 @@ class Report {
   return *std::move(owner);
 }
 
-// Every device of this machine, real ones first, then the simulated ones. `problem`: one line where a driver is there
-// but cannot be used.
+// Lists the real devices of this machine, then the simulated ones. `problem`: one line if a driver is unusable.
 [[nodiscard]] inline std::vector<Device> list(std::string* problem = nullptr) {
   gputopo_device** raw = nullptr;
   char* text = nullptr;

@@ -1,4 +1,4 @@
-// A node: its GPUs, the host's memories, and what lies between them.
+// A node: its GPUs, the memories of the host, and the links between them.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace gputopo {
 
 inline constexpr int kNodeSchemaVersion = 1;
 
-// From one place to another, by name: copy_bandwidth, load_latency, ... (link_attributes()).
+// A link from one place to another. The attributes are copy_bandwidth, load_latency, ... (link_attributes()).
 struct LinkReport {
   Place from;
   Place to;
-  std::string kind;  // as PeerLink::kind; "host" to and from the host
+  std::string kind;  // as PeerLink::kind; "host" for links to and from the host
   AttributeMap attributes;
   friend bool operator==(const LinkReport&, const LinkReport&) = default;
 };
 
-// Several transfers at once.
+// Several simultaneous transfers.
 struct TogetherReport {
   std::string id;     // "host_to_all"
   std::string title;  // "Host to all GPUs"
@@ -35,7 +35,7 @@ struct TogetherReport {
 
 struct NodeGpuReport {
   NodeGpu gpu;
-  std::optional<Topology> report;  // unset: it was not asked for, or failed
+  std::optional<Topology> report;  // unset: not requested, or failed
   std::string failure;             // one line: why it could not be measured
   friend bool operator==(const NodeGpuReport&, const NodeGpuReport&) = default;
 };
@@ -46,26 +46,26 @@ struct NodeReport {
   bool complete = true;  // false: interrupted, or a part failed
   std::string backend;
   bool simulated = false;
-  std::string name;       // of a simulated node
-  std::string host_id;    // anonymous, the same every time; empty: not known
-  std::string host_name;  // where it was asked for
+  std::string name;       // for a simulated node
+  std::string host_id;    // anonymous, always the same; empty if unknown
+  std::string host_name;  // on request
   std::string host_cpu;
   std::string os;
-  std::string hwloc_xml;  // hwloc's view of the host, where it was asked for and hwloc is there
+  std::string hwloc_xml;  // hwloc's view of the host, on request and if hwloc is installed
   std::string driver_version;
   std::vector<NumaNode> numa_nodes;
   std::vector<NodeGpuReport> gpus;
   std::vector<PeerLink> peers;
   std::vector<LinkReport> links;
   std::vector<TogetherReport> together;
-  double gpu_seconds = 0;   // that the GPUs' own reports took together
-  double link_seconds = 0;  // and the links
+  double gpu_seconds = 0;   // total time of the GPUs' own reports
+  double link_seconds = 0;  // time of the links
   std::vector<std::string> warnings;
   [[nodiscard]] const LinkReport* link(const Place& from, const Place& to) const;
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 
-// The memory of the host that is near a GPU: as the system says (`numa_node`), else that of the best bandwidth both
+// The host memory near a GPU: the one that the system reports (`numa_node`), else the one with most bandwidth both
 // ways.
 [[nodiscard]] Place near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node);
 
@@ -79,17 +79,17 @@ struct LinkAttributeInfo {
 [[nodiscard]] const LinkAttributeInfo* find_link_attribute(std::string_view name);
 
 struct NodeOptions {
-  bool full = false;                                // by size, for pairs of GPUs too; pairs that share a part
-  std::function<bool()> ended;                      // asked between programs: nothing more is measured then
-  std::function<void(const std::string&)> on_link;  // "gpu0 to gpu1"
+  bool full = false;                                // copies up to 1 GiB, and tries all pairs of simultaneous transfers
+  std::function<bool()> ended;                      // called between programs; true ends the measurement
+  std::function<void(const std::string&)> on_link;  // called for each link: "gpu0 to gpu1"
 };
-// Measures all links into the report, whose places it takes from Links::info().
+// Measures all links and adds them to the report. Its places come from Links::info().
 void measure_links(Links& links, const NodeOptions& options, NodeReport& report);
 
 // ---- Reports ----
 
 [[nodiscard]] std::string node_to_json(const NodeReport& report);
-// Throws FormatError as read_json().
+// Throws the exceptions of read_json().
 [[nodiscard]] NodeReport read_node_json(std::string_view text);
 [[nodiscard]] bool is_node_json(std::string_view text);
 [[nodiscard]] std::string node_to_text(const NodeReport& report, int width);

@@ -1,4 +1,4 @@
-// Rendering a model, and reading a saved one back. Nothing here measures.
+// Rendering a model, and reading a saved one. Nothing here measures.
 #pragma once
 
 #include <map>
@@ -12,100 +12,95 @@
 namespace gputopo {
 
 // The document of docs/schema.json, indented by two spaces, with a newline at the end. read_json(to_json(t)) == t,
-// except that tables of samples are thinned (docs/reports.md) and text is made UTF-8; the second time nothing changes
-// any more.
+// except that sample tables are thinned (docs/reports.md) and text is made UTF-8. A second round trip changes nothing.
 [[nodiscard]] std::string to_json(const Topology& topology);
-// Throws FormatError: not JSON, not a gputopo report, or another schema version (it names both).
+// Throws FormatError for text that is not JSON, not a gputopo report, or of another schema version (it names both).
 [[nodiscard]] Topology read_json(std::string_view text);
 
-// A table for a terminal, at most `width` columns wide, and below it everything else that is known: each value with its
-// interval, where it is from, its details and conditions. With a `height`, of lines, that is a choice which fills the
-// room that the table, the reasons it refers to and the warnings leave, and the rest is counted. Plain ASCII unless
-// `unicode`.
+// A table for a terminal, at most `width` columns wide, and below it all other values with interval, source, details
+// and conditions. With a `height` in lines, only a choice of these is shown: it fills the space that the table, the
+// reasons that it refers to and the warnings leave, and the rest is counted. Plain ASCII unless `unicode` is set.
 struct TerminalStyle {
   int width = 80;
   bool colour = false;
   bool unicode = false;
-  int height = 0;  // 0: as many lines as there are
+  int height = 0;  // 0: unlimited
 };
 [[nodiscard]] std::string to_terminal(const Topology& topology, const TerminalStyle& style);
 
-// The hierarchy as nested boxes, for a terminal.
+// The hierarchy as nested boxes for a terminal.
 [[nodiscard]] std::string to_tree(const Topology& topology, const TerminalStyle& style);
 
-// Where the time of a run went, step by step, the longest first; then the calls of the driver. Empty where the run kept
-// no profile.
+// The time of a run by step, longest first, then the driver calls. Empty without a profile.
 [[nodiscard]] std::string profile_text(const Topology& topology);
 
-// Every value on a line of its own: element, attribute, value, low, high, unit, source (RFC 4180).
+// One value per line: element, attribute, value, low, high, unit, source (RFC 4180).
 [[nodiscard]] std::string to_csv(const Topology& topology);
 
-// A drawing of the chip, to scale in capacity (logarithmic): a standalone SVG document, light and dark.
+// A drawing of the chip with areas by capacity (logarithmic scale): a standalone SVG document, light and dark.
 [[nodiscard]] std::string to_svg(const Topology& topology);
 
-// Latency over footprint through all levels, as a standalone SVG document, and as a plot of characters.
+// Latency over footprint through all levels, as a standalone SVG document and as a plot of characters.
 [[nodiscard]] std::string to_curve_svg(const Topology& topology);
 [[nodiscard]] std::string to_plot(const Topology& topology, const TerminalStyle& style);
 
-// Tables, and the drawing and the plots of the samples as SVG images within the text.
+// Tables, with the drawing and the sample plots as inline SVG images.
 [[nodiscard]] std::string to_markdown(const Topology& topology);
 
-// One self-contained page: the drawing, every value and its evidence; light and dark, no network.
+// One self-contained page: the drawing, every value and its evidence. Light and dark, without network access.
 [[nodiscard]] std::string to_html(const Topology& topology);
 
 // ---- Several reports ----
 
-// What a device that is a part of a GPU has: what was measured in it, else what each SM of the whole GPU has, else its
-// share of what these have together (inferred). A report like any other. Throws UsageError where the reports are no
-// such pair.
+// The report of a device that is a part of a GPU: values measured in it, otherwise the SM values of the whole GPU,
+// otherwise its share of shared resources (inferred). Throws UsageError if the reports are no such pair.
 [[nodiscard]] Topology instance_of(const Topology& full, const Topology& instance);
 
 struct NamedReport {
-  std::string path;  // where it is from, as the reader knows it
+  std::string path;  // the source, as the reader knows it
   Topology topology;
 };
-// The reports after the first against it: values that differ beyond both their intervals, the largest difference first.
-// Two reports or more; throws UsageError for fewer.
+// Compare the later reports with the first: values that differ beyond both of their intervals, largest difference
+// first. They throw UsageError for fewer than two reports.
 [[nodiscard]] bool are_alike(const std::vector<NamedReport>& reports);
 [[nodiscard]] std::string diff_to_terminal(const std::vector<NamedReport>& reports, const TerminalStyle& style);
 [[nodiscard]] std::string diff_to_json(const std::vector<NamedReport>& reports);
 [[nodiscard]] std::string diff_to_html(const std::vector<NamedReport>& reports);
 
-// By what part a value may be worse than a baseline: by class (LATENCY, BANDWIDTH, SIZE, OTHER) or attribute, in
-// capitals; 0.05 is 5%.
+// How much worse a value may be (0.05 is 5%), by class (LATENCY, BANDWIDTH, SIZE, OTHER) or attribute, in capitals.
 using Tolerances = std::map<std::string, double>;
 [[nodiscard]] Tolerances default_tolerances();
-// "LATENCY=5%" and so on, over the defaults. Throws UsageError.
+// Reads "LATENCY=5%" and the like, over the defaults. Throws UsageError.
 [[nodiscard]] Tolerances parse_tolerances(const std::vector<std::string>& entries);
 
 struct CheckResult {
   struct Violation {
-    std::string element;  // empty: of the report as a whole
+    std::string element;  // empty: the report as a whole
     std::string attribute;
     std::string text;  // one line
   };
   std::size_t compared = 0;
   std::vector<Violation> violations;
   std::vector<std::string> notes;        // why the comparison may mislead
-  std::vector<std::string> environment;  // what ran the two measurements and is not the same: driver, host
+  std::vector<std::string> environment;  // differences between the setups of the two measurements: driver, host
 };
-// A value violates the baseline if it is worse by more than the tolerance and their intervals do not meet, or missing.
+// A value violates the baseline if it is missing, or worse by more than the tolerance with disjoint intervals.
 [[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
-// What takes a second and tells whether a GPU is as it should be, of what the baseline has measured: the latency of
-// each element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. As
-// DiscoverOptions::elements takes it: "l2.latency". Throws FormatError where the baseline has none of these.
+// Values that show in about a second whether a GPU is in order, as far as the baseline has them: the latency of each
+// element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. In the
+// form of DiscoverOptions::elements: "l2.latency". Throws FormatError if the baseline has none of these.
 [[nodiscard]] std::vector<std::string> quick_check_cells(const Topology& baseline);
 [[nodiscard]] std::string check_to_text(const CheckResult& result, const Topology& topology);
 [[nodiscard]] std::string check_to_json(const CheckResult& result, const Topology& topology);
-// The text format of Prometheus, for node_exporter's textfile collector.
+// Prometheus text format, for node_exporter's textfile collector.
 [[nodiscard]] std::string check_to_prometheus(const CheckResult& result, const Topology& topology);
-// The same where a report could not be read: a collector must see that the gate does not hold, and people why.
+// The same if a report could not be read: the collector sees that the gate fails, and people see why.
 [[nodiscard]] std::string check_failure_to_prometheus(std::string_view problem);
 
-// The element table as a person reads it.
+// The table of elements and their attributes, as text for a person.
 [[nodiscard]] std::string coverage_table();
 
-// Writes each SampleTable as DIR/NAME.csv (RFC 4180). Creates DIR. Throws FileError, and leaves nothing there then.
+// Writes each SampleTable as DIR/NAME.csv (RFC 4180) and creates DIR. Throws FileError; nothing is left then.
 void write_samples(const Topology& topology, const std::string& directory);
 
 }  // namespace gputopo

@@ -1,4 +1,4 @@
-// Memory spaces: what a load names, and what decides the caches that it passes.
+// Memory spaces: a load names one, and it decides which caches the load passes.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ enum class Space : std::uint8_t {
   kGlobalBypassL1,  // cached from L2 on (PTX ld.global.cg)
   kReadOnly,        // the read-only data path (PTX ld.global.nc)
   kTexture,         // a texture fetch from linear memory (PTX tex.1d)
-  kConstant,        // the constant bank (PTX ld.const); at most 64 KiB an array
+  kConstant,        // the constant bank (PTX ld.const); at most 64 KiB per array
   kShared,          // on-chip scratchpad (PTX ld.shared, CDNA ds_read)
-  kScalar,          // the scalar data path, one load for a whole warp (CDNA s_load)
-  kLocal,           // memory of a thread's own, where spilled registers go (PTX ld.local); at most 1 MiB a program
+  kScalar,          // the scalar data path, one load per warp (CDNA s_load)
+  kLocal,           // per-thread memory for spilled registers (PTX ld.local); at most 1 MiB per program
 };
 inline constexpr Space kAllSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1, Space::kReadOnly, Space::kTexture,
                                        Space::kConstant, Space::kShared,         Space::kScalar,   Space::kLocal};
 
 [[nodiscard]] std::string_view to_string(Space space);
 
-// Device memory by ordinary loads and stores: kStore and kPaired steps are for these spaces.
+// Device memory by ordinary loads and stores. Only these spaces allow kStore and kPaired steps.
 [[nodiscard]] constexpr bool is_global(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1;
 }

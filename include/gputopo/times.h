@@ -1,4 +1,4 @@
-// Where the time of a device goes: what --profile keeps.
+// Times of a device, for --profile.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace gputopo {
 
-// What calls of a driver are for. Those that copy wait, too: for the GPU to come to it, and for the copy.
+// The purpose of a driver call. Copying calls also wait: for the GPU to reach them, and for the copy.
 enum class CallKind : std::uint8_t { kCompile, kAllocate, kCopy, kLaunch, kWait, kOther };
 inline constexpr std::array kAllCallKinds = {CallKind::kCompile, CallKind::kAllocate, CallKind::kCopy,
                                              CallKind::kLaunch,  CallKind::kWait,     CallKind::kOther};
-// "compile"
+// "compile", "wait", ...
 [[nodiscard]] std::string_view to_string(CallKind kind);
-// By its name in the library: "cuMemAlloc_v2".
+// The kind of a call by its name in the library: "cuMemAlloc_v2".
 [[nodiscard]] CallKind kind_of_call(std::string_view name);
 
 struct CallTimes {
@@ -32,15 +32,15 @@ struct NamedCallTimes {
 };
 
 struct DeviceTimes {
-  double gpu_seconds = 0;  // that kernels ran; 0 where the driver does not tell
+  double gpu_seconds = 0;  // time of kernels; 0 if the driver does not report it
   std::array<CallTimes, kAllCallKinds.size()> calls = {};
 
   [[nodiscard]] CallTimes& of(CallKind kind) { return calls[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const CallTimes& of(CallKind kind) const { return calls[static_cast<std::size_t>(kind)]; }
-  // In all calls.
+  // Seconds in all driver calls.
   [[nodiscard]] double driver_seconds() const;
   DeviceTimes& operator+=(const DeviceTimes& other);
-  DeviceTimes& operator-=(const DeviceTimes& other);  // which is a part of it
+  DeviceTimes& operator-=(const DeviceTimes& other);  // `other` must be a part of this
   friend bool operator==(const DeviceTimes&, const DeviceTimes&) = default;
 };
 

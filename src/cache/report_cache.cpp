@@ -37,14 +37,14 @@ double seconds_of(const timespec& time) {
   return static_cast<double>(time.tv_sec) + kPerNanosecond * static_cast<double>(time.tv_nsec);
 }
 
-// By the clock that the file system takes the times of files from.
+// The clock that the file system uses for file times.
 timespec now() {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   return time;
 }
 
-// The specification of XDG: what is not absolute does not count.
+// XDG specification: relative paths are ignored.
 std::string cache_folder() {
   for (const auto& [name, below] : {std::pair("XDG_CACHE_HOME", "gputopo"), std::pair("HOME", ".cache/gputopo")}) {
     const fs::path path = variable(name);
@@ -55,7 +55,7 @@ std::string cache_folder() {
 
 // ---- What the system says of its GPUs ----
 
-// Of files in /proc and /sys, which are short.
+// The contents of a short file in /proc or /sys.
 std::string text_of(const fs::path& path) {
   constexpr std::streamsize kMostBytes = 1 << 16;
   std::ifstream file(path, std::ios::binary);
@@ -65,7 +65,7 @@ std::string text_of(const fs::path& path) {
   return text;
 }
 
-// Those of `names` that are there in each folder within `folder`, with what they hold.
+// The contents of the files `names` in each folder within `folder`, as far as they exist.
 std::string texts_within(const fs::path& folder, const std::vector<std::string>& names) {
   std::string text;
   for (const fs::path& entry : folder_entries(folder)) {
@@ -77,13 +77,13 @@ std::string texts_within(const fs::path& folder, const std::vector<std::string>&
   return text;
 }
 
-// Tests have files of their own.
+// Tests replace the root.
 std::string root_of(const char* replaced_by, const char* root) {
   const std::string replacement = variable(replaced_by);
   return replacement.empty() ? root : replacement;
 }
 
-// Empty where NVIDIA's driver is not loaded, or does not tell.
+// Empty if NVIDIA's driver is not loaded or does not report its GPUs.
 std::string nvidia_gpus() {
   const fs::path driver = fs::path(root_of("GPUTOPO_PROC", "/proc")) / "driver/nvidia";
   const std::string gpus = texts_within(driver / "gpus", {"information"});
@@ -96,7 +96,7 @@ std::string nvidia_gpus() {
       for (const fs::path& part : folder_entries(instance)) text += part.string() + "\n";
     }
   }
-  // A container has the nodes of its own GPUs alone.
+  // A container has device nodes of its own GPUs only.
   for (const fs::path& node : folder_entries("/dev")) {
     if (node.filename().string().starts_with("nvidia")) text += node.string() + "\n";
   }
@@ -113,7 +113,7 @@ std::string amd_gpus() {
 
 std::string gpus_of_the_system() { return nvidia_gpus() + amd_gpus(); }
 
-// Which of the GPUs a number means.
+// Variables that decide which GPU a number means.
 std::string choosing_variables() {
   std::string text;
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
@@ -124,8 +124,8 @@ std::string choosing_variables() {
   return text;
 }
 
-// Of the simulated GPU that there is where there is no other; nothing where there is one of which the system's files do
-// not tell: its driver would have to be opened, which is work for the GPU.
+// The simulated GPU, if the system has no other. Nothing if there is a GPU that the system's files do not describe:
+// its driver would have to be opened, which is work for the GPU.
 std::optional<std::string> identity_without_files(const std::string& spec, std::uint64_t seed) {
   if (!spec.empty()) return std::nullopt;
   std::string problem;
@@ -143,7 +143,7 @@ std::optional<std::string> identity_of_device(const std::string& spec, std::uint
     const std::string name = spec.substr(kSim.size());
     const std::optional<std::string> machine = sim::builtin_machine(name);
     std::error_code ignored;
-    if (!machine && !fs::exists(name, ignored)) return std::nullopt;  // who opens it says what there is
+    if (!machine && !fs::exists(name, ignored)) return std::nullopt;  // opening it reports what exists
     return fmt::format("{}\n{}\n", seed, machine ? *machine : read_file(name));
   }
   const std::string gpus = gpus_of_the_system();
@@ -166,7 +166,7 @@ std::optional<Topology> ReportCache::load(std::optional<double> max_age_seconds)
   const std::optional<PrivateFolder::File> file = folder ? folder->read(name_) : std::nullopt;
   if (!file) return std::nullopt;
   if (max_age_seconds) {
-    // What is of the future has no age that could be trusted.
+    // A file time in the future gives no reliable age.
     const double age = seconds_of(now()) - seconds_of(file->modified);
     if (age < 0 || age > *max_age_seconds) return std::nullopt;
   }
@@ -183,7 +183,7 @@ std::optional<Topology> ReportCache::load(std::optional<double> max_age_seconds)
 }
 
 void ReportCache::store(const Topology& topology, const std::function<void(const std::string&)>& warn) const {
-  // A GPU that is there and cannot be used now may be used later.
+  // A GPU that is present but unusable now may be usable later.
   if (folder_.empty() || (topology.simulated && is_of_a_gpu_)) return;
   try {
     const std::string report = to_json(topology);

@@ -1,6 +1,5 @@
-// What `gputopo get` and the library have found out, kept for the next time: reports in $XDG_CACHE_HOME/gputopo (or
-// ~/.cache/gputopo), a file for each request to each device. The folder is for its user alone: what belongs to others,
-// or what others may write to, is ignored.
+// Results of `gputopo get` and the library, kept for later: reports in $XDG_CACHE_HOME/gputopo (or ~/.cache/gputopo),
+// one file for each request to each device. The folder is private; files that others own or may write are ignored.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +11,25 @@
 
 namespace gputopo {
 
-// Which device it is, without opening it where that can be: what the system says of its GPUs and their driver (names,
-// PCI addresses, UUIDs, partitions), and the variables that choose one of them. Of simulated devices and recordings,
-// their files. Nothing where the system does not tell, as without /proc/driver/nvidia. Throws FileError.
+// Identifies a device, if possible without opening it: what the system reports about its GPUs and their driver (names,
+// PCI addresses, UUIDs, partitions), and the variables that select GPUs. For simulated devices and recordings: their
+// files. Nothing if the system does not report it, as without /proc/driver/nvidia. Throws FileError.
 [[nodiscard]] std::optional<std::string> identity_of_device(const std::string& spec, std::uint64_t seed);
 
 class ReportCache {
  public:
-  // Of a device, as --device names it, and what was asked of it: for one value its path, so that all who ask for it
-  // share the answer.
+  // The cached answer of a device (a --device argument) to a request. For one value, the request is its path, so that
+  // all who ask for it share the answer.
   ReportCache(const std::string& spec, std::uint64_t seed, const std::string& request);
 
-  // Nothing where there is none, it is older than that, or it is not what store() wrote: then it is measured again.
+  // Nothing if there is no answer, it is too old, or it is not what store() wrote. It is then measured again.
   [[nodiscard]] std::optional<Topology> load(std::optional<double> max_age_seconds) const;
-  // Where it cannot be kept, nothing is lost but time: `warn` gets a line that says so, and nothing is thrown.
+  // A failure costs only time later, so it throws nothing; `warn` receives one line.
   void store(const Topology& topology, const std::function<void(const std::string&)>& warn) const;
 
  private:
-  bool is_of_a_gpu_ = false;  // of the system, not of a simulation that was asked for
-  std::string folder_;        // empty: there is no place for one
+  bool is_of_a_gpu_ = false;  // a GPU of the system, not a requested simulation
+  std::string folder_;        // empty: no usable place
   std::string name_;
 };
 

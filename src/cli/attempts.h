@@ -1,4 +1,4 @@
-// Several outputs, of which one that fails costs no other.
+// Produces several outputs, so that the failure of one does not affect the others.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace gputopo::cli {
 
-// Tries everything that it is given, and then throws the first failure.
+// Runs every action, and then throws the first failure.
 class Attempts {
  public:
   template <typename Action>
@@ -24,7 +24,7 @@ class Attempts {
   void finish() const {
     if (first_failure_) std::rethrow_exception(first_failure_);
   }
-  // That a device was lost is thrown whatever else failed: it decides how the process ends.
+  // Throws DeviceLostError whatever else failed, because it decides how the process ends.
   void finish_without_device(const std::string& error) const {
     try {
       finish();

@@ -12,7 +12,7 @@ namespace gputopo::cli {
 struct CheckFormat {
   const char* name;
   std::string (*render)(const CheckResult&, const Topology&);
-  // What to say where a report cannot be read; null: nothing, the error on standard error does.
+  // Output if a report cannot be read; null: nothing, because the message on standard error suffices.
   std::string (*render_failure)(std::string_view problem) = nullptr;
 };
 // The first is the default.

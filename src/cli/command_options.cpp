@@ -64,7 +64,7 @@ void add_seed_option(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Seed of a simulated device's noise")
       ->check([](const std::string& text) {
         const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        constexpr std::size_t kMaxDigits = 19;  // of what surely fits 64 bits
+        constexpr std::size_t kMaxDigits = 19;  // surely fit 64 bits
         return is_number && text.size() <= kMaxDigits ? std::string{}
                                                       : "must be a whole number of up to 19 digits, not " + text;
       })
@@ -72,7 +72,7 @@ void add_seed_option(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
-// For a command that has only some of the formats of reports.
+// For a command that offers only some report formats.
 void add_format_option(CLI::App& app, Options& options, std::string_view name, const char* help) {
   options.output_paths.resize(report::formats().size());
   const auto format = std::ranges::find(report::formats(), name, &report::Format::option);

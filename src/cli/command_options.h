@@ -1,4 +1,4 @@
-// The options of each command, added to its parser.
+// Adds the options of each command to its parser.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,8 +9,8 @@
 
 namespace gputopo::cli {
 
-// The description of an option says which values it takes. CLI11 would write the name of a check behind the name of the
-// value in the help, the man page and the completions, so this check has none.
+// Accepts these values only. The option's description lists them. A CLI11 check would add its own name after the
+// value's name in help, man page and completions, so this check has none.
 [[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& values);
 
 void add_device_option(CLI::App& app, Options& options);

@@ -59,7 +59,7 @@ int run_list() {
     const std::string separator = device.pci_address.empty() ? "" : "  ";
     const std::string lead = fmt::format("{:<{}}  {:<{}}  ", device.spec, spec_width, device.name, name_width);
     const std::string rest = device.pci_address + separator + device.detail;
-    // In a pipe a device is a line.
+    // In a pipe, each device is one line.
     text += columns > 0 ? report::wrap(lead, rest, columns) : lead + rest + "\n";
   }
   print_result(text);
@@ -72,7 +72,7 @@ int run_list() {
   return is_whole ? kExitComplete : kExitIncomplete;
 }
 
-// What `read` throws about the content names the file.
+// Adds the file's name to FormatErrors of `read`.
 template <typename Read>
 auto in_file(const std::string& path, const Read& read) {
   try {
@@ -103,7 +103,7 @@ int run_show(const Options& options) {
   return kExitComplete;
 }
 
-// The page is none of the reports: it would take its place.
+// The page must not overwrite one of the reports.
 void check_page_target(const Options& options) {
   check_writable(options.diff_html_path);
   for (const std::string& report : options.report_paths) {
@@ -135,10 +135,10 @@ const CheckFormat& check_format(const std::string& name) {
                        [&](const CheckFormat& format) { return format.name == name; });
 }
 
-// Measures what tells whether a GPU is as it should be, and no more.
+// Measures only what shows whether a GPU is in order.
 int run_quick_check(const Options& options, const Tolerances& tolerances, const CheckFormat& format) {
   Topology baseline = load_report(options.baseline_path);
-  // Of what computes the elements alone have cells: that the rest is not measured is no violation.
+  // Only elements of the compute section have cells, so the unmeasured pipes are no violation.
   std::erase_if(baseline.compute, [](const auto& entry) { return entry.first == info_of(AttributeId::kPipes).name; });
   Options quick = options;
   quick.elements = quick_check_cells(baseline);
@@ -151,7 +151,7 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
     is_ok = result.violations.empty();
     attempt([&] { print_result(format.render(result, report)); });
   });
-  // What could not be found out is a violation where the baseline has it.
+  // A value that could not be measured is a violation if the baseline has it.
   return code == kExitComplete || code == kExitIncomplete ? (is_ok ? kExitComplete : kExitFailure) : code;
 }
 
@@ -165,7 +165,7 @@ int run_check(const Options& options) {
     print_result(format.render(result, topology));
     return result.violations.empty() ? kExitComplete : kExitFailure;
   } catch (const Error& error) {
-    // A collector's file without the metric would look like a gate that nobody asked.
+    // Without the metric, a collector's file would look as if nobody had run the check.
     if (format.render_failure != nullptr) print_result(format.render_failure(error.what()));
     throw;
   }
@@ -193,7 +193,7 @@ int run_model(const Options& options) {
   return kExitComplete;
 }
 
-// CUDA shows a process one instance at most, chosen before it starts up.
+// CUDA shows a process at most one MIG instance, selected before CUDA starts.
 void show_instance_to_driver(const std::string& device) {
   if (!names_mig_instance(device)) return;
   ::setenv("CUDA_VISIBLE_DEVICES", device.substr(device.find(':') + 1).c_str(), 1);

@@ -1,4 +1,4 @@
-// The subcommands. Each returns the exit code, prints its result to standard output and throws gputopo::Error.
+// Runs the subcommands. run() returns the exit code, prints the result to standard output and throws gputopo::Error.
 #pragma once
 
 #include "cli/options.h"

@@ -13,7 +13,7 @@
 namespace gputopo::cli {
 namespace {
 
-// Lists what --device takes here, as the program itself sees it.
+// Lists the devices that --device accepts on this host, as the program itself sees them.
 constexpr const char* kListDevices = "gputopo list 2>/dev/null | cut -d ' ' -f 1";
 
 enum class Takes { kNothing, kFile, kFolder, kDevice, kWord, kWords, kFree };  // kWords: separated by commas
@@ -64,7 +64,7 @@ OptionFacts facts_of(const CLI::Option& option) {
 }
 
 struct CommandFacts {
-  std::string name;  // empty: the program itself; "fleet merge": of a command of its own
+  std::string name;  // empty: the program itself; "fleet merge": a nested command
   std::string description;
   std::vector<OptionFacts> options;
 };
@@ -84,7 +84,7 @@ std::vector<CommandFacts> commands_of(const CLI::App& app) {
   return commands;
 }
 
-// What may stand behind a command: its own commands. Behind the program itself: the commands.
+// The words that may follow a command: its nested commands; for the program itself, the commands.
 std::vector<const CommandFacts*> own_commands(const std::vector<CommandFacts>& commands, const std::string& name) {
   std::vector<const CommandFacts*> own;
   for (const CommandFacts& command : commands) {
@@ -103,7 +103,7 @@ std::vector<std::string> names_of(const std::vector<const CommandFacts*>& comman
   return names;
 }
 
-// Arms of a case over "$command:$word", which go on from the command that was seen to one of its own.
+// Arms of a case over "$command:$word", which lead from the current command to one of its nested commands.
 std::string command_arms(const std::vector<CommandFacts>& commands) {
   std::string text;
   for (const CommandFacts& command : commands) {
@@ -143,7 +143,7 @@ std::string bash_values(const OptionFacts& option) {
   return "COMPREPLY=()";
 }
 
-// What is between the functions is made of the options.
+// The options generate the part between the functions.
 constexpr const char* kBashBegin = R"BASH(# bash completion of gputopo. Load it with: source <(gputopo completion bash)
 
 # Words separated by commas: the last of them is completed.
@@ -226,7 +226,7 @@ std::string bash(const std::vector<CommandFacts>& commands) {
   return text + kBashEnd;
 }
 
-// In a description within an _arguments specification.
+// Escapes a description within an _arguments specification.
 std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -290,7 +290,7 @@ std::string zsh(const std::vector<CommandFacts>& commands) {
   return text + "  esac\n}\n_gputopo \"$@\"\n";
 }
 
-// What an option or a positional takes.
+// The values that an option or a positional takes.
 std::string fish_values(const OptionFacts& option) {
   switch (option.takes) {
     case Takes::kFile:
@@ -310,7 +310,7 @@ std::string fish_values(const OptionFacts& option) {
   return "";
 }
 
-// `when`: the condition under which it is offered.
+// `when`: the condition for offering it.
 std::string fish_option(const OptionFacts& option, const std::string& when) {
   std::string line = fmt::format("complete -c gputopo -n {}", shell_quoted(when));
   if (!option.positional) {

@@ -1,4 +1,4 @@
-// Completions for shells, from the same option definitions as --help.
+// Shell completions, generated from the option definitions of --help.
 #pragma once
 
 #include <CLI/CLI.hpp>

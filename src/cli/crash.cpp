@@ -19,10 +19,10 @@ struct CrashSignal {
 constexpr std::array kCrashSignals = {CrashSignal{SIGABRT, "SIGABRT"}, CrashSignal{SIGSEGV, "SIGSEGV"},
                                       CrashSignal{SIGBUS, "SIGBUS"}, CrashSignal{SIGILL, "SIGILL"},
                                       CrashSignal{SIGFPE, "SIGFPE"}};
-// What was there before: sanitizers and debuggers have handlers of their own.
+// The previous handlers: sanitizers and debuggers have their own.
 std::array<struct sigaction, kCrashSignals.size()> g_before;
 
-// write() alone may be called here.
+// A signal handler may only call write().
 void write_text(const char* text) { static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text))); }
 
 extern "C" void on_crash(int signal, siginfo_t* information, void*) {
@@ -38,7 +38,7 @@ extern "C" void on_crash(int signal, siginfo_t* information, void*) {
     ::sigaction(signal, &g_before[i], nullptr);
   }
   remove_unfinished();
-  // A fault comes again when this handler returns, with the place where it is. A signal that was sent does not.
+  // A fault recurs at its place when this handler returns. A signal that was sent does not.
   if (information->si_code <= 0) std::raise(signal);
 }
 

@@ -1,10 +1,10 @@
-// What is said when a vendor's driver crashes within this process.
+// Reports crashes of a vendor's driver in this process.
 #pragma once
 
 namespace gputopo::cli {
 
-// From now on a signal that ends this process during a call of a driver is told in a line that names the call; no file
-// is left half written. The process ends by that signal nevertheless.
+// From now on, if a signal ends this process during a driver call, a line on standard error names the call, and no
+// file is left half written. The signal still ends the process.
 void tell_crashes_of_drivers();
 
 }  // namespace gputopo::cli

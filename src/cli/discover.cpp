@@ -45,7 +45,7 @@ void announce(const Options& options, const DeviceInfo& info, const std::string&
   say(fmt::format("gputopo: discovering {}{}", info.name, info.simulated ? " (SIMULATED)" : ""));
 }
 
-// Prints every program, and the device's own code where it differs from all before.
+// Prints every program, and the device's own code if it differs from all earlier code.
 class ProgramDump {
  public:
   explicit ProgramDump(Device& device) : device_(device) {}
@@ -73,7 +73,7 @@ DiscoverOptions discover_options(const Options& options) {
   return result;
 }
 
-// Lines of the log go where all other messages go.
+// Sends log lines the same way as all other messages.
 class SayingSink : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
@@ -104,10 +104,10 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
   return discover(device, request);
 }
 
-// All that was asked for: files, then what goes to standard output.
+// Writes all requested outputs: files first, then standard output.
 void write_outputs(const Options& options, const Topology& topology, const Recorder* recorder, const Print& print,
                    Attempts& attempt) {
-  // The formats show what the JSON holds, so that 'show' prints the same later, byte for byte.
+  // All formats show what the JSON contains, so that 'show' later prints the same, byte for byte.
   const Topology report = read_json(to_json(topology));
   write_files(options, report, attempt);
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
@@ -115,9 +115,8 @@ void write_outputs(const Options& options, const Topology& topology, const Recor
   print(report, attempt);
 }
 
-// All launches of a discovery stand in one queue. The driver sets up eight, which costs a tenth of a second between
-// the opening of the device and its closing. It reads this variable once, so this comes before anything asks the
-// driver.
+// All launches of a discovery use one queue. By default the driver creates eight, which costs a tenth of a second
+// between opening and closing the device. It reads this variable once, so this must precede any driver call.
 void ask_for_one_queue() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); }
 
 }  // namespace
@@ -170,10 +169,10 @@ int run_discover(const Options& options, const Print& print) {
   check_targets(options);
   ask_for_one_queue();
   const std::atomic<bool>& interrupted = catch_interrupts();
-  KnownSoFar known;  // only while the discovery goes on
+  KnownSoFar known;  // valid only during the discovery
   Recorder* recorder = nullptr;
   Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
-    say(fmt::format("gputopo: error: {}", problem));  // first of all: what follows may wait for what the call holds
+    say(fmt::format("gputopo: error: {}", problem));  // first, because the rest may wait for what the call holds
     Attempts attempt;
     if (known) write_outputs(options, known(problem), recorder, print, attempt);
     attempt.finish();
@@ -194,8 +193,7 @@ int run_discover(const Options& options, const Print& print) {
   watchdog.restart();
   const Topology topology = measure(options, *device, interrupted, known);
   known = [&topology](const std::string&) { return topology; };
-  // Before anything is written, for that may wait for a reader: what this process has on the GPU is given back, and
-  // others may measure.
+  // Output may wait for a reader, so this process first releases the GPU for others.
   watchdog.restart(0);
   recorder != nullptr ? recorder->close() : device.reset();
   known = nullptr;

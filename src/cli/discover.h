@@ -1,4 +1,4 @@
-// The command `discover`, and the parts of it that other commands share.
+// The command `discover`, and parts of it that other commands share.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace gputopo::cli {
 
-// Whether an output goes to a file: it was asked for, and not on standard output.
+// Whether an output goes to a file: it was requested, and is not standard output.
 [[nodiscard]] bool is_file(const std::string& path);
 
-// Before a measurement, because a file that cannot be written would lose its result.
+// Call it before a measurement: an unwritable file would lose the result. Throws UsageError and FileError.
 void check_targets(const Options& options);
 
 void write_files(const Options& options, const Topology& topology, Attempts& attempt);
 
-// To standard output. It comes after all files: the reader may go away (`| head -1`), or never read.
+// Prints to standard output. Call it after all files are written: the reader may go away (`| head -1`) or never read.
 void print_report(const Options& options, const Topology& topology, Attempts& attempt);
 
 using Print = std::function<void(const Topology& report, Attempts& attempt)>;
-// Measures a device and writes the files that were asked for; `print` writes to standard output.
+// Measures a device and writes the requested files. `print` writes to standard output. Returns the exit code.
 [[nodiscard]] int run_discover(const Options& options, const Print& print);
 
 }  // namespace gputopo::cli

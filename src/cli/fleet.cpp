@@ -26,7 +26,7 @@
 namespace gputopo::cli {
 namespace {
 
-// A store is merged into for as long as its reports take to be read, which thousands of them do for minutes.
+// A merge holds the store for as long as it reads the reports; thousands of reports take minutes.
 constexpr double kPatienceForStoreSeconds = 600;
 
 fleet::Store parse_store(const std::string& path, std::string_view bytes) {
@@ -75,7 +75,7 @@ std::int64_t seconds_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// A format, and where it is to go: empty, nowhere.
+// A destination path and its format.
 using Output = std::pair<std::string, std::function<std::string(const fleet::Judgement&)>>;
 
 std::vector<Output> outputs_of(const FleetOptions& options) {
@@ -121,7 +121,7 @@ int run_report(const FleetOptions& options) {
     judgement = fleet::judge(parse_store(options.store_path, read_file(options.store_path, limits::kMaxStoreBytes)),
                              seconds_now());
   } catch (const Error& error) {
-    // A collector's file without the metric would look like a gate that nobody asked.
+    // Without the metric, a collector's file would look as if nobody had run the check.
     if (!options.prometheus_path.empty()) put(options.prometheus_path, fleet::failure_to_prometheus(error.what()));
     throw;
   }

@@ -1,4 +1,4 @@
-// `gputopo fleet`: many reports become one store, and what is odd among them is found.
+// `gputopo fleet`: merges many reports into one store and finds outliers among them.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ enum class FleetCommand : std::uint8_t { kMerge, kReport };
 
 struct FleetOptions {
   FleetCommand command = FleetCommand::kReport;
-  std::vector<std::string> folders;  // of merge
+  std::vector<std::string> folders;  // for merge
   std::string store_path;
   bool resume = false;
   bool keep_names = false;
-  std::string html_path;  // of report
+  std::string html_path;  // for report
   std::string csv_path;
   std::string prometheus_path;
   std::string json_path;
   bool everything = false;
 };
 
-// The exit code. Throws gputopo::Error.
+// Returns the exit code. Throws gputopo::Error.
 [[nodiscard]] int run_fleet(const FleetOptions& options);
 
 }  // namespace gputopo::cli

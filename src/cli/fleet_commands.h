@@ -9,7 +9,7 @@ class App;
 
 namespace gputopo::cli {
 
-// Adds 'merge' and 'report'.
+// Adds the commands 'merge' and 'report'.
 void add_fleet_commands(CLI::App& fleet, FleetOptions& options);
 
 }  // namespace gputopo::cli

@@ -17,7 +17,7 @@
 namespace gputopo::cli {
 namespace {
 
-// What will be no other the next time.
+// Whether another measurement would give the same.
 bool is_lasting(const Attribute& attribute) {
   return attribute.available() || attribute.reason == Reason::kNotApplicable ||
          attribute.reason == Reason::kNotSupported || attribute.reason == Reason::kNotPresent;
@@ -26,7 +26,7 @@ bool is_lasting(const Attribute& attribute) {
 int print_value(const Topology& topology, const std::string& path) {
   const std::optional<Attribute> attribute = report::value_at(topology, path);
   if (!attribute) {
-    report::require_known_path(path, &topology);  // details have names that only the report tells
+    report::require_known_path(path, &topology);  // only the report knows the names of its details
     say(fmt::format("gputopo: {} has no value of {}", topology.name, path));
     return kExitUnavailable;
   }
@@ -39,7 +39,7 @@ int print_value(const Topology& topology, const std::string& path) {
   return kExitComplete;
 }
 
-// Where the system's files do not tell which GPU it is, the drivers are asked, which may never answer.
+// If the system's files do not identify the GPU, the drivers are queried, and they may hang.
 ReportCache cache_of(const Options& options) {
   const std::atomic<bool> interrupted = false;  // a signal ends this at once
   const Watchdog watchdog(
@@ -65,7 +65,7 @@ int get_of_device(const Options& options, const Discover& discover) {
   Options request = options;
   request.elements = {report::element_to_measure(path)};
   request.quiet = true;
-  request.keep_samples = false;  // nobody reads them, and an answer is to be quick
+  request.keep_samples = false;  // not needed, and an answer should be quick
   std::optional<Topology> measured;
   const int code = discover(request, [&](const Topology& report) { measured = report; });
   if (!measured) return code;
@@ -74,7 +74,7 @@ int get_of_device(const Options& options, const Discover& discover) {
     cache.store(*measured, [](const std::string& problem) { say(fmt::format("gputopo: warning: {}", problem)); });
   }
   const int own_code = print_value(*measured, path);
-  // What ended early says so, unless it had the value by then.
+  // An interrupted discovery returns its own code, unless it had the value already.
   return code == kExitInterrupted && own_code != kExitComplete ? code : own_code;
 }
 

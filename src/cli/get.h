@@ -1,4 +1,4 @@
-// `gputopo get`: one value for scripts, of a saved report, of what is known of this GPU, or measured.
+// `gputopo get`: prints one value for scripts, from a saved report, from the cache, or by measuring it.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace gputopo::cli {
 
-// Prints the value, or why there is none. Throws UsageError for a path that names none.
+// Prints the value, or why it is unavailable. Returns the exit code. Throws UsageError for an unknown path.
 [[nodiscard]] int get_of_report(const Topology& topology, const std::string& path);
 
-// Discovers as the options ask, and hands the report over where there is one; the exit code is that of `discover`.
+// Discovers as the options say, and passes the report to `take` if there is one. Returns the exit code of `discover`.
 using Discover = std::function<int(const Options& options, const std::function<void(const Topology&)>& take)>;
 
-// From the cache, else by measuring just this, which then goes there.
+// Takes the value from the cache, or measures only this value and caches it. Returns the exit code.
 [[nodiscard]] int get_of_device(const Options& options, const Discover& discover);
 
 }  // namespace gputopo::cli

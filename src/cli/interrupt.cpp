@@ -32,7 +32,7 @@ extern "C" void on_end(int signal) {
 }
 
 void handle(int signal, void (*handler)(int)) {
-  // nohup: who asked for that does not want it back.
+  // Under nohup, SIGHUP stays ignored.
   struct sigaction old {};
   if (signal == SIGHUP && sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) return;
   struct sigaction action {};
@@ -49,7 +49,7 @@ constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 void prepare_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGCHLD, SIG_DFL);  // who started this may have ignored it, and then no child's end can be waited for
+  std::signal(SIGCHLD, SIG_DFL);  // the parent may have ignored it, and then no child could be waited for
   for (const int signal : kEndingSignals) handle(signal, on_end);
 }
 
@@ -59,9 +59,9 @@ void end_with_parent() {
   const std::string parent = set;
   unsetenv(kParentVariable);
   g_has_parent = true;
-  // A process that is stopped, or that a driver holds, does not end of a milder signal.
+  // A milder signal does not end a process that is stopped or held in a driver.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (std::to_string(getppid()) != parent) std::_Exit(kExitInterrupted);  // it ended before that
+  if (std::to_string(getppid()) != parent) std::_Exit(kExitInterrupted);  // the parent ended earlier
 }
 
 void tell_parent_device_is_open() {

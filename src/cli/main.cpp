@@ -20,8 +20,7 @@
 
 namespace {
 
-// Memory that was freed is kept for the next batch of programs: to give megabytes back and to get them again, page by
-// page, took a tenth of a second of a run.
+// Keeps freed memory for the next batch: returning and obtaining it page by page took a tenth of a second of a run.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kLargestKeptBytes = 256 << 20;
@@ -30,9 +29,9 @@ void keep_freed_memory() {
 #endif
 }
 
-// A program that has more rights than who starts it (set-user-ID, file capabilities) takes nothing from its
-// environment. gputopo itself reads it through environment_variable(), but the vendors' libraries and hwloc have
-// variables of their own that name files and libraries.
+// A program with more rights than its caller (set-user-ID, file capabilities) uses nothing from its environment.
+// gputopo reads it through environment_variable(), but the vendors' libraries and hwloc have variables of their own
+// that name files and libraries.
 void forget_untrusted_environment() {
   if (::getauxval(AT_SECURE) != 0) ::clearenv();
 }
@@ -58,7 +57,7 @@ int main(int argc, char** argv) {
   } catch (const cli::ReaderGoneError&) {
     cli::end_without_reader();
   } catch (const DeviceLostError& error) {
-    // The end of the process is left out: there the driver's libraries may wait for a device that never answers.
+    // Skips the regular end of the process, where the driver's libraries may wait for a device that never responds.
     fail(error.what(), cli::kExitFailure);
     std::fflush(nullptr);
     std::_Exit(cli::kExitFailure);

@@ -8,7 +8,7 @@
 namespace gputopo::cli {
 namespace {
 
-// Text in roff: what would be a macro, an escape or a dash that no one can search for.
+// Escapes text for roff: macros, escapes, and dashes that could not be searched for.
 std::string roff(const std::string& text) {
   std::string result;
   bool line_start = true;
@@ -50,13 +50,13 @@ std::string option_entries(const CLI::App& app) {
 
 bool takes_several(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 
-// Whether `option` of a command is one of the program itself.
+// Whether an option of a command is also an option of the program itself.
 bool is_shared(const CLI::App& app, const CLI::Option& option) {
   const CLI::Option* same = option.get_positional() ? nullptr : app.get_option_no_throw(option.get_name());
   return same != nullptr && same->get_description() == option.get_description();
 }
 
-// The options of a command that are described with those of the program, by name.
+// The names of a command's options that are described with those of the program.
 std::string shared_options(const CLI::App& app, const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
@@ -70,7 +70,7 @@ struct NamedCommand {
   const CLI::App* app;
 };
 
-// Those that do something: of a command that has commands of its own, these.
+// The commands that do something: a command with nested commands is replaced by these.
 std::vector<NamedCommand> subcommands(const CLI::App& app) {
   std::vector<NamedCommand> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -84,7 +84,7 @@ std::vector<NamedCommand> subcommands(const CLI::App& app) {
 }  // namespace
 
 std::string man_page(const CLI::App& app, const std::string& version) {
-  // Not the day of the build, which would make two builds of one version differ.
+  // Not the build date, which would make two builds of one version differ.
   constexpr const char* kDate = "2026-11-29";
   std::string text = fmt::format(".TH GPUTOPO 1 \"{}\" \"gputopo {}\" \"User Commands\"\n", kDate, roff(version));
   text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";

@@ -1,4 +1,4 @@
-// The man page, from the same option definitions as --help.
+// The man page, generated from the option definitions of --help.
 #pragma once
 
 #include <CLI/CLI.hpp>

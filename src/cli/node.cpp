@@ -34,7 +34,7 @@
 namespace gputopo::cli {
 namespace {
 
-constexpr int kPlainWidth = 100;  // of a table that goes to a file or a pipe
+constexpr int kPlainWidth = 100;  // of a table in a file or a pipe
 
 std::string rendered(const NodeReport& report, std::string_view option) {
   if (option == "--json") return node_to_json(report);
@@ -63,7 +63,7 @@ void write_outputs(const Options& options, const NodeReport& report) {
   attempt.finish();
 }
 
-// Before anything is measured, which takes long.
+// Call it before the measurement, which takes long.
 void check_node_targets(const Options& options) {
   std::vector<std::string> files;
   for (const std::string& path : options.output_paths) {
@@ -90,7 +90,7 @@ NodeReport begin_report(const Options& options, const NodeInfo& info) {
                     .driver_version = info.driver_version,
                     .numa_nodes = info.numa_nodes,
                     .peers = info.peers};
-  // A simulated node is of no host, and another seed is another node.
+  // A simulated node has no host, and another seed is another node.
   report.host_id = info.simulated ? digest(fmt::format("{} {}", info.name, options.seed)) : anonymous_host_id();
   report.host_cpu = host_cpu();
   report.os = host_os();
@@ -121,8 +121,8 @@ void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& proces
   }
 }
 
-// Other gputopo on these GPUs would be measured with them. In the order of addresses: two nodes that wait for one
-// another would wait for ever.
+// Other gputopo processes on these GPUs would be measured too. The locks are taken in the order of addresses:
+// otherwise two node measurements could wait for each other forever.
 ExitCode take_turns(const Options& options, const NodeInfo& info, const std::atomic<bool>& interrupted,
                     std::vector<Turn>& turns) {
   std::set<std::string> addresses;
@@ -142,7 +142,7 @@ std::unique_ptr<Links> opened(const Options& options, const std::atomic<bool>& i
   return open_links(options.node, options.seed);
 }
 
-// Opens each GPU for the links as soon as nothing is measured on it, while others are.
+// Opens each GPU for the links as soon as its own measurement is over, while other GPUs are still measured.
 class Preparation {
  public:
   explicit Preparation(Links& links) : thread_([this, &links] { work(links); }) {}
@@ -155,7 +155,7 @@ class Preparation {
     free_.push_back(gpu);
     changed_.notify_all();
   }
-  // Until what was added is open. Watched as calls of this thread are.
+  // Waits until all added GPUs are open. The watchdog treats this as a driver call of this thread.
   void wait() {
     end();
     wait_in_call_of(call_, [this](std::chrono::milliseconds longest) {
@@ -192,10 +192,10 @@ class Preparation {
   std::deque<std::size_t> free_;
   bool is_ending_ = false;
   bool is_over_ = false;
-  std::jthread thread_;  // the last: it uses the others
+  std::jthread thread_;  // last, because it uses the others
 };
 
-// The links, while their calls are watched. What is known of the GPUs is written whatever happens here.
+// Measures the links under a watchdog. What is known of the GPUs is written whatever happens here.
 ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Preparation& preparation,
                    const std::atomic<bool>& interrupted, NodeReport& report) {
   Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
@@ -218,11 +218,11 @@ ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Prepara
   node_options.ended = [&] { return interrupted || seconds_since(begin) > options.budget_seconds; };
   if (!options.quiet) node_options.on_link = [](const std::string& link) { say("gputopo: " + link); };
   measure_links(*links, node_options, report);
-  links.reset();  // what it has on the GPUs is given back
+  links.reset();  // releases its resources on the GPUs
   return kExitComplete;
 }
 
-// What a recording of them would lie in the way of is not begun before it is known.
+// With --record, no GPU starts before the node is known: the recording of a wrong guess would be in the way.
 std::vector<std::string> gpus_to_begin_with(const Options& options) {
   if (options.links_only || !options.record_path.empty()) return {};
   return likely_gpus(options.node);
@@ -235,7 +235,7 @@ int run_node(const Options& options) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   GpuProcesses processes(options, gpus_to_begin_with(options), interrupted);
-  // Drivers start up for one process after another, and soon for one that comes when others are there.
+  // Drivers start up for one process after another, and quickly once others are running.
   constexpr std::chrono::seconds kPatienceWithProcesses{10};
   processes.wait_until_open(kPatienceWithProcesses);
   std::unique_ptr<Links> links = opened(options, interrupted);

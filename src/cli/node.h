@@ -1,4 +1,4 @@
-// gputopo node.
+// The command `gputopo node`.
 #pragma once
 
 #include "cli/options.h"
@@ -6,9 +6,9 @@
 
 namespace gputopo::cli {
 
-// Measures the GPUs of a node, each in a process of its own, and then its links. Returns the exit code.
+// Measures the GPUs of a node, each in its own process, and then the links. Returns the exit code.
 [[nodiscard]] int run_node(const Options& options);
-// A saved report of a node, in the formats that there are of one. Throws UsageError for others.
+// Writes a saved node report in the formats for nodes. Throws UsageError for other formats.
 [[nodiscard]] int show_node(const Options& options, const NodeReport& report);
 
 }  // namespace gputopo::cli

@@ -27,10 +27,10 @@ extern char** environ;
 namespace gputopo::cli {
 namespace {
 
-constexpr int kReportDescriptor = 4;     // of a child
-constexpr int kFirstOwnDescriptor = 16;  // of this process: above those that a child is given
+constexpr int kReportDescriptor = 4;     // in a child
+constexpr int kFirstOwnDescriptor = 16;  // in this process: above the descriptors that a child receives
 
-// The same file by a number that no child gets for another one.
+// The same file with a number that no child uses for another file.
 int moved_up(int fd) {
   if (fd < 0) return fd;
   const int higher = fcntl(fd, F_DUPFD_CLOEXEC, kFirstOwnDescriptor);
@@ -45,10 +45,10 @@ int moved_up(int fd) {
       fmt::format("no {} could be made ({}): allow more open files (ulimit -n)", what, std::strerror(errno)));
 }
 
-// To the process and to those that it started: each child leads a group of its own.
+// Sends to the process and its descendants: each child leads its own process group.
 void send(pid_t child, int signal) { kill(-child, signal); }
 
-// Waits for processes that were killed, but not for one that is held within the driver's kernel module.
+// Waits for killed processes, but not for one that is stuck in the driver's kernel module.
 void reap(std::vector<pid_t> killed) {
   constexpr int kTurns = 20;
   constexpr std::chrono::milliseconds kPause{50};
@@ -59,7 +59,7 @@ void reap(std::vector<pid_t> killed) {
   }
 }
 
-// How it ended; nothing while it runs. Keeps whether it is stopped.
+// The exit status; nothing while the process runs. `is_stopped` is updated.
 std::optional<int> status_of(pid_t process, bool& is_stopped) {
   int status = 0;
   for (pid_t changed = 0; (changed = waitpid(process, &status, WNOHANG | WUNTRACED | WCONTINUED)) != 0;) {
@@ -146,7 +146,7 @@ void Children::start(std::vector<std::string> arguments, const Pipe& until_open,
   posix_spawn_file_actions_adddup2(&settings.actions, child.messages.fd(), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&settings.actions, until_open.write_end(), kDeviceOpenDescriptor);
   posix_spawn_file_actions_adddup2(&settings.actions, child.report.fd(), kReportDescriptor);
-  // A terminal's Ctrl-C goes to this process alone, which tells its children: twice would end them without a report.
+  // A terminal's Ctrl-C reaches only this process, which tells its children: two would end them without a report.
   posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&settings.attributes, 0);
   arguments.insert(arguments.begin(), "gputopo");
@@ -165,10 +165,10 @@ void Children::start(std::vector<std::string> arguments, const Pipe& until_open,
 }
 
 std::string Children::reason_to_kill(const Child& child, double budget_seconds) {
-  // Beside its budget: a last launch, what a driver compiles, what its own watchdog waits for, others on the GPU.
+  // Beyond the budget: a last launch, compilation by the driver, the child's watchdog, others on the GPU.
   constexpr double kPatienceWithRunningSeconds = 60;
   constexpr double kPatienceWithStoppedSeconds = 5;
-  // Its own watchdog ends a call of the driver before that, and its report may take three seconds then.
+  // The child's own watchdog ends a driver call before this, and its report may then take three seconds.
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
   if (child.is_stopped && seconds > budget_seconds + seconds_of_patience(kPatienceWithStoppedSeconds)) {
@@ -192,7 +192,7 @@ std::vector<Children::Ended> Children::ended(bool interrupted, double budget_sec
       if (interrupted && child.told == Clock::time_point::max()) {
         child.told = Clock::now();
         send(process, SIGTERM);
-        send(process, SIGCONT);  // a stopped one gets no signal before
+        send(process, SIGCONT);  // a stopped process receives no other signal
       }
       ++entry;
       continue;

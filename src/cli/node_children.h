@@ -1,5 +1,4 @@
-// The processes that measure the GPUs of a node. Every wait for one of them ends: a process may hang in its driver, or
-// be stopped by a signal.
+// The processes that measure the GPUs of a node. Every wait for one is bounded: it may hang or be stopped.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +14,7 @@
 
 namespace gputopo::cli {
 
-// One end is held by processes, the other tells when none of them does any more.
+// Processes hold the write end; the read end shows when none of them does any more.
 class Pipe {
  public:
   // Throws FileError.
@@ -32,13 +31,13 @@ class Pipe {
   int write_end_ = -1;
 };
 
-// What a process writes for this one. It has no name that anybody could remove, and is gone with its last user.
+// A file that a process writes for this one. It has no name that anybody could remove, and ends with its last user.
 class MemoryFile {
  public:
   // Throws FileError.
   explicit MemoryFile(const char* name);
   [[nodiscard]] int fd() const { return file_->fd(); }
-  // All of it. Throws FileError where it is longer than any file of gputopo.
+  // The whole text. Throws FileError if it is longer than any file of gputopo.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -50,24 +49,23 @@ class Children {
   Children() = default;
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
-  // Those that still run are ended.
+  // Kills the remaining processes.
   ~Children();
 
-  // Runs this program with these arguments, behind its name. It finds a file to write its report to at report_path().
-  // Throws FileError.
+  // Runs this program with arguments after its name. It writes its report to report_path(). Throws FileError.
   void start(std::vector<std::string> arguments, const Pipe& until_open, std::size_t gpu);
   [[nodiscard]] static std::string report_path();
   [[nodiscard]] std::size_t count() const { return running_.size(); }
 
   struct Ended {
     std::size_t gpu = 0;
-    int status = 0;      // of waitpid()
-    std::string killed;  // why this process ended it; empty: it ended by itself
+    int status = 0;      // as from waitpid()
+    std::string killed;  // why this process killed it; empty: it ended by itself
     MemoryFile report;
     MemoryFile messages;  // its standard error
   };
-  // Those that have ended since. `interrupted`: they are told, and have some seconds. One that runs for much longer
-  // than its budget hangs, and is ended; sooner if it is stopped.
+  // The children that have ended since the last call. `interrupted`: children are told to end and get some seconds. A
+  // child far beyond its budget hangs and is killed; a stopped child is killed sooner.
   [[nodiscard]] std::vector<Ended> ended(bool interrupted, double budget_seconds);
 
  private:
@@ -77,10 +75,10 @@ class Children {
     MemoryFile report;
     MemoryFile messages;
     Clock::time_point begin = Clock::now();
-    Clock::time_point told = Clock::time_point::max();  // to end
+    Clock::time_point told = Clock::time_point::max();  // when it was told to end
     bool is_stopped = false;
   };
-  // Why it is to be killed now; empty: it is not.
+  // Why the child must be killed now; empty: it need not.
   [[nodiscard]] static std::string reason_to_kill(const Child& child, double budget_seconds);
 
   std::map<pid_t, Child> running_;

@@ -26,10 +26,10 @@ std::vector<std::string> arguments_of(const Options& options, const std::string&
                                      Children::report_path(),
                                      "--budget",
                                      fmt::format("{}", options.budget_seconds)};
-  // Simulated GPUs of one node are of one machine, and not the same.
+  // The simulated GPUs of a node have the same machine but different seeds.
   arguments.insert(arguments.end(), {"--seed", fmt::format("{}", options.seed + gpu)});
   if (options.full) arguments.emplace_back("--full");
-  // Less than Children allows a process beside its budget.
+  // Less than the time that Children grants beyond the budget.
   constexpr double kMostWaitSeconds = 30;
   arguments.insert(arguments.end(),
                    {"--max-wait", fmt::format("{}", std::min(options.max_wait_seconds, kMostWaitSeconds))});
@@ -45,7 +45,7 @@ std::vector<std::string> arguments_of(const Options& options, const std::string&
   return arguments;
 }
 
-// The last line that it wrote, which says how it ended.
+// The last line of output, which says how the process ended.
 std::string last_line(const std::string& messages) {
   std::istringstream text(messages);
   std::string last;
@@ -140,7 +140,7 @@ class GpuProcesses::Running {
   Pipe until_open_;
   Children children_;
   std::size_t next_ = 0;
-  std::vector<std::pair<std::size_t, std::string>> not_started_;  // and why
+  std::vector<std::pair<std::size_t, std::string>> not_started_;  // GPU and reason
 };
 
 GpuProcesses::GpuProcesses(const Options& options, std::vector<std::string> likely_specs,

@@ -1,5 +1,4 @@
-// The reports of a node's GPUs, each made by a process of its own: what one GPU does to its process, or a driver's call
-// that does not come back, costs no other.
+// The reports of a node's GPUs, from separate processes, so that a failure or a hung driver call affects only one.
 #pragma once
 
 #include <atomic>
@@ -17,17 +16,17 @@ namespace gputopo::cli {
 
 class GpuProcesses {
  public:
-  // `likely_specs`: what the node's GPUs most likely are, which begin at once: to open a node takes a driver seconds.
+  // `likely_specs`: the probable GPUs of the node. They start at once, because opening a node takes a driver seconds.
   GpuProcesses(const Options& options, std::vector<std::string> likely_specs, const std::atomic<bool>& interrupted);
   GpuProcesses(const GpuProcesses&) = delete;
   GpuProcesses& operator=(const GpuProcesses&) = delete;
-  // Those that still run are ended.
+  // Kills the remaining processes.
   ~GpuProcesses();
 
-  // Returns once each process has opened its GPU or has ended, or after so long.
+  // Returns when each process has opened its GPU or has ended, or after `longest`.
   void wait_until_open(std::chrono::milliseconds longest) const;
-  // One report for each GPU of the node, in order. Where others are there than were likely, all begin again. `on_over`
-  // is told of each GPU whose process has ended.
+  // Returns one report per GPU of the node, in order. If the GPUs differ from the probable ones, all start again.
+  // `on_over` is called for each GPU whose process has ended.
   using OnOver = std::function<void(std::size_t gpu)>;
   [[nodiscard]] std::vector<NodeGpuReport> finish(const NodeInfo& info, const OnOver& on_over);
 

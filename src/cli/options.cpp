@@ -44,14 +44,14 @@ void name_defaults(CLI::App& app) {
   }
 }
 
-// The part of the command line that an error is about.
+// The command that an error is about.
 std::string command_of(const CLI::App& app) {
   std::string command = app.get_name();
   for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
   return command;
 }
 
-// `gputopo --json x list` would drop --json silently.
+// `gputopo --json x list` would silently drop --json.
 void refuse_stray_options(const CLI::App& app, const CLI::App& subcommand) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() > 0) {
@@ -66,13 +66,13 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The program's commands, and what the command line fills in.
+// The program's commands, and the variables that the command line sets.
 struct CommandLine {
   explicit CommandLine(const std::vector<std::string>& arguments);
 
   Options options;
-  std::string recording;  // of replay
-  std::string shell;      // of completion
+  std::string recording;  // for replay
+  std::string shell;      // for completion
   CLI::App app{"Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
                "gputopo"};
   CLI::App* list;
@@ -101,7 +101,7 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
 
   const auto says = [&](const char* word) { return std::ranges::find(arguments, word) != arguments.end(); };
   const bool shows_all = says("man") || says("completion");
-  // Options take longer to add than many a command takes to run: only those of a command that is asked for.
+  // Adding options takes longer than running many commands, so only requested commands get theirs.
   const auto add = [&](const char* name, const char* description, const std::function<void(CLI::App&)>& add_options) {
     CLI::App* command = app.add_subcommand(name, description);
     if (shows_all || says(name)) add_options(*command);
@@ -146,7 +146,7 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   name_defaults(app);
 }
 
-// False where there is nothing more to do than to print the text of --help or --version.
+// False if the text of --help or --version is all there is to print.
 bool parse(CommandLine& line, int argc, char** argv) {
   try {
     line.app.parse(argc, argv);
@@ -192,7 +192,7 @@ void choose_command(CommandLine& line) {
   if (line.completions->parsed()) line.options.text = completion(line.app, line.shell);
 }
 
-// What is checked against what.
+// Determines the report and the baseline.
 void settle_check(Options& options) {
   if (options.quick && options.baseline_path.empty()) std::swap(options.report_path, options.baseline_path);
   if (options.baseline_path.empty()) {

@@ -11,10 +11,10 @@
 namespace gputopo::cli {
 namespace {
 
-// What is measured with --full only, too: where it was not asked for, its reason says so.
+// Includes attributes that only --full measures: without --full, the reason says so.
 bool is_promised(Coverage coverage) { return coverage != Coverage::kNotApplicable; }
 
-// Reasons that are an answer about the device or the user's own wish, not a failure to find out.
+// Reasons that are an answer about the device or the user's own choice, and no failure to measure.
 bool keeps_the_promise(Reason reason) {
   return reason == Reason::kNone || reason == Reason::kNotApplicable || reason == Reason::kNotSelected ||
          reason == Reason::kNotPresent || reason == Reason::kNotSupported;
@@ -25,7 +25,7 @@ struct Missing {
   const Attribute* attribute = nullptr;
 };
 
-// What is of a coverage and unavailable for a reason that the predicates take.
+// Attributes whose coverage and reason satisfy the predicates.
 template <typename OfCoverage, typename OfReason>
 std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, const OfReason& predicate) {
   std::vector<Missing> found;
@@ -48,7 +48,7 @@ std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, 
   return found;
 }
 
-// Promised or not.
+// Whether promised or not.
 std::vector<Missing> missing_for(const Topology& topology, std::initializer_list<Reason> reasons) {
   return missing(
       topology, [](Coverage) { return true; },
@@ -59,7 +59,7 @@ std::vector<Missing> missing_for(const Topology& topology, std::initializer_list
 
 Outcome judge(const Topology& topology, bool interrupted) {
   if (!topology.complete) {
-    // Where neither the user nor the budget ended it, the device did.
+    // If neither the user nor the budget ended it, the device did.
     const std::vector<Missing> failed = missing_for(topology, {Reason::kDeviceError});
     if (!failed.empty() && missing_for(topology, {Reason::kTimedOut, Reason::kInterrupted}).empty()) {
       return {.code = kExitFailure, .error = failed.front().attribute->detail};

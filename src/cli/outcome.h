@@ -1,4 +1,4 @@
-// What a finished discovery means for the exit code.
+// The exit code for a finished discovery.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace gputopo::cli {
 
 struct Outcome {
   ExitCode code = kExitComplete;
-  std::string error;           // set where the discovery failed: one line for standard error
-  std::string broken_promise;  // set with kExitIncomplete: what is missing and why, one line for standard error
+  std::string error;           // set if the discovery failed: one line for standard error
+  std::string broken_promise;  // set with kExitIncomplete: one line that says what is missing and why
 };
 
-// `interrupted`: the user asked for an early end.
+// `interrupted`: the user requested an early end.
 [[nodiscard]] Outcome judge(const Topology& topology, bool interrupted);
 
 }  // namespace gputopo::cli

@@ -23,7 +23,7 @@ ProgressPrinter::~ProgressPrinter() {
 void ProgressPrinter::show(const Progress& progress) {
   std::string text = fmt::format("[{}/{}] {} {:.1f} s", progress.done, progress.total,
                                  progress.probe.empty() ? "done" : progress.probe, progress.elapsed_seconds);
-  // The first values need surveys that the later ones share: what they took says nothing of the rest.
+  // The first values need surveys that later ones share, so their time says nothing about the rest.
   constexpr std::size_t kEnoughToJudge = 5;
   if (progress.done >= kEnoughToJudge && progress.done < progress.total) {
     const double per_value = progress.elapsed_seconds / static_cast<double>(progress.done);
@@ -34,7 +34,7 @@ void ProgressPrinter::show(const Progress& progress) {
                         std::ceil(std::max(style_.budget_seconds - progress.elapsed_seconds, 0.0)));
   }
   if (style_.live) {
-    // A line that breaks could not be cleared any more.
+    // A line that wraps could not be cleared.
     if (style_.columns > 0) text.resize(std::min(text.size(), static_cast<std::size_t>(style_.columns - 1)));
     say_raw(kClearLine + visible_line(text));
     line_is_open_ = true;

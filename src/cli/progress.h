@@ -9,8 +9,8 @@ class ProgressPrinter {
  public:
   struct Style {
     bool live = false;
-    int columns = 0;            // of the terminal, which a live line must not run over; 0: not known
-    double budget_seconds = 0;  // what the measurement takes at most
+    int columns = 0;            // terminal width that a live line must not exceed; 0: unknown
+    double budget_seconds = 0;  // limit of the measurement
   };
   explicit ProgressPrinter(const Style& style) : style_(style) {}
   ProgressPrinter(const ProgressPrinter&) = delete;
@@ -21,7 +21,7 @@ class ProgressPrinter {
 
  private:
   Style style_;
-  bool line_is_open_ = false;  // the live line is on the screen and must be cleared
+  bool line_is_open_ = false;  // a live line is on the screen and must be cleared
 };
 
 }  // namespace gputopo::cli

@@ -22,14 +22,14 @@
 namespace gputopo::cli {
 namespace {
 
-// What is to go to standard error, by any thread.
+// Text that any thread has for standard error.
 struct StandardError {
   std::mutex mutex;
   std::string pending;
   int holders = 0;
 };
 
-// Never destroyed: a thread may say something while the process ends.
+// Never destroyed: a thread may write a message while the process ends.
 StandardError& standard_error() {
   static StandardError& instance = *new StandardError;
   return instance;
@@ -45,16 +45,16 @@ void wait_until_ready() {
   ::poll(&stream, 1, -1);
 }
 
-// With its mutex held.
+// Requires its mutex.
 void write_pending(StandardError& stream) {
   std::string_view rest = stream.pending;
   while (!rest.empty()) {
-    // A pipe that is ready takes PIPE_BUF bytes without waiting.
+    // A pipe that is ready accepts PIPE_BUF bytes without blocking.
     const std::size_t most = stream.holders == 0 ? rest.size() : std::min<std::size_t>(rest.size(), PIPE_BUF);
     if (stream.holders != 0 && !is_ready_for_more()) break;
     const ssize_t written = ::write(STDERR_FILENO, rest.data(), most);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // others have made it so, and it is theirs, too
+    if (written < 0 && errno == EAGAIN) {  // others have set it to nonblocking, and they share it
       if (stream.holders != 0) break;
       wait_until_ready();
       continue;
@@ -83,8 +83,8 @@ HeldBackErrors::~HeldBackErrors() {
 void fill_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The wrong way round, so that reading the one and writing the others fails as before. The lowest free number is
-    // taken, which is this one.
+    // Opened in the opposite direction, so that reading the first and writing the others still fails. open() takes the
+    // lowest free number, which is this one.
     static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
 }
@@ -92,7 +92,7 @@ void fill_closed_streams() {
 void print_result(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   const int error = errno;
-  // What could not be written is not to be tried again when the process ends.
+  // The failed text must not be written again when the process ends.
   std::clearerr(stdout);
   if (error == EPIPE) throw ReaderGoneError("nobody reads standard output any more");
   if (error == EBADF) throw FileError("cannot write to standard output: it is closed; send it somewhere");
@@ -113,7 +113,7 @@ void say_text(std::string_view text) { say_raw(visible_text(text) + "\n"); }
 void end_without_reader() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // where the signal is blocked
+  std::_Exit(128 + SIGPIPE);  // if the signal is blocked
 }
 
 }  // namespace gputopo::cli

@@ -1,4 +1,4 @@
-// Standard output carries the result, standard error what is said beside it.
+// Standard output carries the result, standard error all messages.
 #pragma once
 
 #include <string_view>
@@ -7,23 +7,23 @@
 
 namespace gputopo::cli {
 
-// Nobody reads standard output any more, as after `| head -1`.
+// Standard output has no reader any more, as after `| head -1`.
 class ReaderGoneError : public FileError {
  public:
   using FileError::FileError;
 };
 
-// A file that is opened while 0, 1 or 2 is closed would become a standard stream: something else takes their places.
-// What is written to a closed standard output still fails.
+// A file opened while 0, 1 or 2 is closed would become a standard stream, so placeholders take these numbers. Writing
+// to a closed standard output still fails.
 void fill_closed_streams();
 
-// Throws FileError, a ReaderGoneError where that is why.
+// Throws FileError, or ReaderGoneError if there is no reader.
 void print_result(std::string_view text);
 
 // Standard error may be closed or full: neither the measurement nor its result depends on it.
 
-// While one of these lives, nobody waits for who reads standard error, such as a pager: what cannot be written at once
-// is kept, and written when the last of them has gone. For as long as others wait for this process.
+// While one of these exists, no thread waits for a reader of standard error, such as a pager: text that cannot be
+// written at once is kept until the last of them is gone. Use it while others wait for this process.
 class HeldBackErrors {
  public:
   HeldBackErrors();
@@ -32,14 +32,14 @@ class HeldBackErrors {
   ~HeldBackErrors();
 };
 
-// One line; what a terminal would obey in it is made visible.
+// Prints one line; what a terminal would execute becomes visible.
 void say(std::string_view line);
-// The same, of text that has lines.
+// The same for text of several lines.
 void say_text(std::string_view text);
-// As it is: for a line that stays open, and for commands to the terminal of our own.
+// Unchanged text: for a line that stays open, and for gputopo's own terminal commands.
 void say_raw(std::string_view text);
 
-// Ends the process as one ends that a pipe without a reader stops.
+// Ends the process like one that SIGPIPE stops.
 [[noreturn]] void end_without_reader();
 
 }  // namespace gputopo::cli

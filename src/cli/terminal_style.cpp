@@ -13,7 +13,7 @@
 namespace gputopo::cli {
 namespace {
 
-// The first of these that is set decides (POSIX, Locale).
+// The first variable that is set decides (POSIX, Locale).
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = environment_variable(name);
@@ -37,7 +37,7 @@ int terminal_columns(int descriptor) {
 }
 
 std::string wrapped_help(const std::string& help, int columns) {
-  constexpr std::size_t kLastColumn = 45;  // in which the text beside an option may begin
+  constexpr std::size_t kLastColumn = 45;  // the last column in which the text beside an option may begin
   std::string text;
   for (std::size_t begin = 0; begin < help.size();) {
     const std::size_t end = std::min(help.find('\n', begin), help.size());
@@ -58,7 +58,7 @@ TerminalStyle standard_output_style() {
   TerminalStyle style;
   const char* terminal = environment_variable("TERM");
   const bool plain = isatty(STDOUT_FILENO) == 0 || (terminal != nullptr && std::string_view(terminal) == "dumb");
-  constexpr int kLeastRows = 24;  // of a terminal that does not say how many it has, too
+  constexpr int kLeastRows = 24;  // also for a terminal that does not report its height
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.height = std::max<int>(size.ws_row, kLeastRows);
   if (size.ws_col > 0) {

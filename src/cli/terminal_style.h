@@ -1,4 +1,4 @@
-// How the report may look where standard output goes.
+// The style of reports for the destination of standard output.
 #pragma once
 
 #include <string>
@@ -7,18 +7,17 @@
 
 namespace gputopo::cli {
 
-// Whether $TERM is of a terminal that knows escape sequences: not of one that is not set, or dumb.
+// Whether $TERM names a terminal with escape sequences: it is set and not "dumb".
 [[nodiscard]] bool terminal_knows_escapes();
 
-// Columns of the terminal behind a file descriptor, 0 where it is none or does not say.
+// Columns of the terminal behind a file descriptor; 0 if it is no terminal or does not report them.
 [[nodiscard]] int terminal_columns(int descriptor);
 
-// A help with its lines within so many columns: words that go on stand below where the text of the line begins.
+// Wraps the lines of a help text at this width. Continuation lines start below the text of their line.
 [[nodiscard]] std::string wrapped_help(const std::string& help, int columns);
 
-// The size of the terminal; in a pipe or a file as many lines as there are, of $COLUMNS or 80 columns; colour unless
-// NO_COLOR is set and Unicode in a UTF-8 locale; plain in a pipe or a file and with TERM=dumb; no colours where TERM is
-// not set.
+// The size of the terminal; in a pipe or a file, all lines, with $COLUMNS or 80 columns. Color unless NO_COLOR is set
+// or TERM is unset, and Unicode in a UTF-8 locale; neither in a pipe or a file, nor with TERM=dumb.
 [[nodiscard]] TerminalStyle standard_output_style();
 
 }  // namespace gputopo::cli

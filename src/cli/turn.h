@@ -1,4 +1,4 @@
-// Two gputopo on one GPU take turns.
+// gputopo processes on one GPU take turns.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 namespace gputopo::cli {
 
 struct Turn {
-  // Others wait for who has a turn, so nothing that somebody else reads is waited for meanwhile.
+  // Others wait for the holder of a turn, so it must not wait for readers of its messages.
   std::unique_ptr<HeldBackErrors> held_back;
-  std::unique_ptr<DeviceLock> lock;  // null: there is none to be had, or it was not waited for to the end
-  ExitCode code = kExitComplete;     // of a wait that ended without
+  std::unique_ptr<DeviceLock> lock;  // null: locking is impossible, or the wait ended without the lock
+  ExitCode code = kExitComplete;     // why a wait ended without the lock
 
   // Lets others measure.
   void end() {
@@ -24,9 +24,9 @@ struct Turn {
   }
 };
 
-// Two that measure one GPU measure one another. Before it is opened, for a context is work for the GPU, too. At once
-// where the address is empty. Another that has the GPU is waited for, but no longer than that: anybody may take the
-// lock and keep it.
+// Takes the lock of a GPU, because simultaneous measurements disturb one another. Call it before opening the device: a
+// context is work for the GPU too. Returns at once for an empty address. Waits at most `max_wait_seconds`, because
+// anybody may take the lock and keep it.
 [[nodiscard]] Turn take_turn(const std::string& pci_address, double max_wait_seconds,
                              const std::atomic<bool>& interrupted);
 

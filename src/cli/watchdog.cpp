@@ -20,7 +20,7 @@ namespace gputopo::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
-// Ends a report that waits for what the blocked call holds.
+// Limits the time of a report that waits for something that the blocked call holds.
 constexpr unsigned kSecondsToReport = 3;
 
 extern "C" void on_report_blocked(int) {
@@ -65,7 +65,7 @@ std::string Watchdog::problem() {
   if (!call) return {};
   const bool is_late = seconds_since(begin_) > budget_seconds_ + patience_seconds_;
   const bool is_unwanted = interrupted_ && seconds_since(interrupted_at_) > patience_seconds_;
-  // One that has just begun may be one of many that are quick.
+  // A call that has just begun may be one of many quick ones.
   const bool is_long = call->seconds > std::min(1.0, patience_seconds_);
   if (!is_long || (!is_late && !is_unwanted)) return {};
   return fmt::format(

@@ -1,4 +1,4 @@
-// A call of the driver that does not come back: the measurement ends nevertheless, soon after its budget.
+// Ends a measurement whose driver call hangs, soon after its budget.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace gputopo::cli {
 
-// A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
+// A launch may last 2 s, and a driver's compilation longer. A call that exceeds the budget by this much hangs.
 inline constexpr double kPatienceSeconds = 4.5;
 
 [[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -22,9 +22,9 @@ inline constexpr double kPatienceSeconds = 4.5;
 
 class Watchdog {
  public:
-  // Watches this thread's calls. A call is blocked that runs when the budget and a few seconds more have passed, or
-  // when the user asked for an end a few seconds ago. Then `end` says so and reports, while this thread is held within
-  // the call: what it works on may be read, but for its locks. Then, or after some more seconds, the process ends.
+  // Watches the driver calls of this thread. A call counts as hung if it still runs this long after the budget or
+  // after an interrupt. Then `end` reports, while this thread is held in the call: `end` may read the thread's data,
+  // but not take its locks. After that, or after a few seconds, the process ends.
   using End = std::function<void(const std::string& problem)>;
   Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end,
            double patience_seconds = kPatienceSeconds);
@@ -32,16 +32,16 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();
 
-  // The budget begins now.
+  // Restarts the budget now.
   void restart();
-  // From now on it is another budget.
+  // The same with another budget.
   void restart(double budget_seconds);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void watch();
-  // Why the call that is running is blocked. Empty: none is.
+  // Why the running call counts as hung; empty: none does.
   [[nodiscard]] std::string problem();
 
   double budget_seconds_;
@@ -52,7 +52,7 @@ class Watchdog {
   std::condition_variable changed_;
   bool ends_ = false;
   Clock::time_point begin_ = Clock::now();
-  Clock::time_point interrupted_at_ = Clock::time_point::max();  // seen
+  Clock::time_point interrupted_at_ = Clock::time_point::max();  // when the interrupt was seen
   std::thread thread_;
 };
 

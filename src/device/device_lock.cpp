@@ -21,9 +21,9 @@
 namespace gputopo {
 namespace {
 
-// Tried in this order. What makes one fit is the same for every user, so that all take the same.
+// Candidates in order of preference. The test of a folder gives every user the same result, so all take the same one.
 constexpr const char* kFolders[] = {"/run/lock", "/dev/shm", "/tmp"};
-// Between a look for the file and its making, another may have made it or taken it away.
+// Another process may create or remove the file between our look for it and our attempt to create it.
 constexpr int kTries = 10;
 
 class Descriptor {
@@ -48,10 +48,10 @@ class FileLock : public DeviceLock {
   explicit FileLock(Descriptor file) : file_(std::move(file)) {}
 
  private:
-  Descriptor file_;  // the lock ends with it
+  Descriptor file_;  // closing it releases the lock
 };
 
-// Whether every user can make files there and nobody can take away those of others.
+// Whether every user can create files there and nobody can remove those of others.
 bool is_for_everybody(const struct stat& folder) {
   constexpr mode_t kWanted = S_ISVTX | S_IWOTH | S_IXOTH;
   return S_ISDIR(folder.st_mode) && folder.st_uid == 0 && (folder.st_mode & kWanted) == kWanted;
@@ -78,15 +78,14 @@ LockFolder lock_folder() {
 }
 
 std::string file_name(std::string pci_address) {
-  // No separator of paths, whatever the vendor's interface says.
+  // Replaces path separators, whatever the vendor's interface returns.
   std::ranges::replace_if(
       pci_address, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.'; }, '-');
   return fmt::format("gputopo-{}.lock", pci_address);
 }
 
-// Another user's file is as good as one's own: to lock it, it need only be read. So it is made for all to read, and
-// opened without O_CREAT, with which Linux refuses files of others in such folders (fs.protected_regular). A planted
-// pipe does not block.
+// A lock needs only read access, so another user's file will do. Files are readable by all, and opened without O_CREAT,
+// because with it Linux refuses files of others in such folders (fs.protected_regular). A planted pipe does not block.
 Descriptor open_lock_file(int folder, const std::string& name) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   constexpr mode_t kForAll = 0444;
@@ -95,7 +94,7 @@ Descriptor open_lock_file(int folder, const std::string& name) {
     if (file.is_open() || errno != ENOENT) return file;
     Descriptor made(openat(folder, name.c_str(), kFlags | O_CREAT | O_EXCL, kForAll));
     if (made.is_open()) {
-      static_cast<void>(fchmod(made.get(), kForAll));  // whatever the umask
+      static_cast<void>(fchmod(made.get(), kForAll));  // despite the umask
       return made;
     }
     if (errno != EEXIST) return made;
@@ -103,15 +102,15 @@ Descriptor open_lock_file(int folder, const std::string& name) {
   return Descriptor(-1);
 }
 
-// Whether the name still stands for the file: what cleans up may have taken it away before it was locked.
+// Whether the name still refers to the file, which a cleanup may have removed before it was locked.
 bool is_current(int folder, const std::string& name, const struct stat& file) {
   struct stat now {};
   return fstatat(folder, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == file.st_ino &&
          now.st_dev == file.st_dev;
 }
 
-// The process that holds a lock of flock() on the file; 0 where none is seen. /proc/locks has a line for each lock:
-// "1: FLOCK  ADVISORY  WRITE 4242 00:2d:1234 0 EOF".
+// Returns the process that holds a flock() lock on the file; 0 if none is visible. /proc/locks has a line for each
+// lock: "1: FLOCK  ADVISORY  WRITE 4242 00:2d:1234 0 EOF".
 pid_t locking_process(const struct stat& file) {
   const std::string which = fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
   std::ifstream locks("/proc/locks");
@@ -161,7 +160,7 @@ DeviceLockAttempt try_lock_device(const std::string& pci_address) {
     Descriptor file = open_lock_file(folder.descriptor.get(), name);
     if (!file.is_open()) return refused(fmt::format("cannot lock '{}': {}", path, strerror(errno)));
     struct stat status {};
-    // A second name would let somebody lock another's file through this one.
+    // With a second name, somebody could lock another's file through this one.
     if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
       return refused(fmt::format("cannot lock '{}': it is not a plain file", path));
     }

@@ -1,4 +1,4 @@
-// What nodes there are to open.
+// Opens the links of nodes by name.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,9 +88,9 @@ std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
 }
 
 std::vector<std::string> likely_gpus(const std::string& spec) {
-  // The user's choice of GPUs has a syntax that is the driver's own.
+  // The variable for the user's choice of GPUs has a syntax of the driver's own.
   if ((!spec.empty() && spec != "cuda") || environment_variable("CUDA_VISIBLE_DEVICES") != nullptr) return {};
-  // Where the GPUs may be others, NVIDIA's library is asked for nothing.
+  // If the default may be other GPUs, NVIDIA's library is not called.
   if (spec.empty() && !kernel_has_nvidia_gpus()) return {};
   std::vector<std::string> specs;
   const std::size_t count = std::min<std::size_t>(cuda::count_nvml_gpus(), limits::kMaxNodeGpus);

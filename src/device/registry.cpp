@@ -1,4 +1,4 @@
-// The backends: one row each. Adding one is adding a row.
+// The backends, one row each. A new backend needs a new row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr std::string_view kDefaultSimulation = "sim:h200";
 constexpr std::string_view kDefaultGpu = "cuda:0";
 
 struct Backend {
-  std::string_view name;   // before the colon
+  std::string_view name;   // part of a spec before the colon
   std::string_view forms;  // what --device takes, for error messages
   std::unique_ptr<Device> (*open)(const std::string& rest, std::uint64_t seed);
   std::vector<DeviceListing> (*list)(std::string& problem);  // null: its devices are files
@@ -54,7 +54,7 @@ std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
   return open_cuda_device(parse_ordinal("cuda", rest));
 }
 
-// The driver's GPUs, and the instances that the management library knows of besides.
+// The driver's GPUs, and the MIG instances that only the management library knows.
 std::vector<DeviceListing> list_cuda(std::string& problem) {
   std::vector<DeviceListing> listings = list_cuda_devices(problem);
   std::ranges::move(list_mig_devices(), std::back_inserter(listings));
@@ -123,7 +123,7 @@ struct Listed {
   bool has_answered = true;
 };
 
-// Fields end with a zero: drivers give texts that have none within.
+// Each field ends with a zero byte, which no text of a driver contains.
 std::string packed(const Listed& listed) {
   std::string text = listed.problem + '\0';
   for (const DeviceListing& device : listed.devices) {
@@ -149,8 +149,8 @@ Listed unpacked(std::string_view text) {
   return listed;
 }
 
-// What `list` gives, asked for when this is made. A driver that ends the process, or hangs, is a problem of its backend
-// and costs no other; but one that this process uses already is asked in it.
+// Calls `list` in a child process, from the construction of this object on. A driver that ends its process or hangs is
+// then a problem of its backend alone. If this process already uses the driver, `list` runs here.
 class DriverListing {
  public:
   DriverListing(const Backend& backend, std::function<Listed()> list) : list_(std::move(list)) {
@@ -174,7 +174,7 @@ class DriverListing {
 
 const Backend& backend_named(std::string_view name) { return *std::ranges::find(kBackends, name, &Backend::name); }
 
-// No other GPU could be hidden, and to start NVIDIA's driver up twice takes a quarter of a second.
+// NVIDIA's driver can then be asked here: it can hide no other GPU, and starting it twice takes a quarter of a second.
 bool has_gpus_of_nvidia_alone() { return !hip_driver_is_there() && kernel_has_nvidia_gpus(); }
 
 Listed list_cuda_apart() {
@@ -186,7 +186,7 @@ Listed list_cuda_apart() {
   return has_gpus_of_nvidia_alone() ? list() : DriverListing(backend_named("cuda"), list).get();
 }
 
-// The one GPU that is the default among AMD's.
+// The GPU that is the default among AMD's.
 Listed first_hip_apart() {
   if (!hip_driver_is_there()) return {};
   return DriverListing(backend_named("hip"),
@@ -208,7 +208,7 @@ std::string joined(const std::string& problem, const std::string& another) {
 [[noreturn]] void throw_unknown_form(const std::string& spec) {
   std::string forms;
   for (const Backend& backend : kBackends) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", backend.forms);
-  // Who writes "h100" means the machine of that name, for a GPU that is here has a number.
+  // Somebody who writes "h100" means the machine of that name, because a real GPU has a number.
   throw UsageError(fmt::format("unknown device '{}'; {}use one of {} ('gputopo list' shows what is there)", spec,
                                did_you_mean(spec, sim::builtin_machine_names(), "sim:"), forms));
 }
@@ -240,7 +240,7 @@ std::string pci_address_of(const std::string& spec) {
   const std::string backend = wanted.substr(0, wanted.find(':'));
   if (backend != "cuda" && backend != "hip") return {};
   std::string problem;
-  // Of these three, each takes its time, and only one is asked.
+  // Only the listing that is needed is made, because each takes its time.
   const std::vector<DeviceListing> listings = names_mig_instance(wanted)   ? list_mig_devices()
                                               : wanted.starts_with("cuda") ? list_cuda_devices(problem)
                                                                            : list_hip_devices(problem);

@@ -18,8 +18,7 @@ class Checker {
       if (const ElementInfo* info = find_element(element.id)) {
         latency_in_order(*info);
         if (info->kind == ElementKind::kMemory) bandwidth_is_possible(info->id);
-        // What SMs share: the constants of an SM, which few threads read at once, need not be quicker than all of
-        // memory.
+        // Only shared caches: few threads read an SM's constant cache at once, so it may be slower than all of memory.
         if (info->kind == ElementKind::kDataCache && info->space == Space::kGlobalBypassL1) {
           is_quicker_than_memory(element.id);
         }
@@ -36,7 +35,7 @@ class Checker {
  private:
   [[nodiscard]] Vendor vendor() const { return vendor_of(topology_.vendor); }
 
-  // A value, if there is one.
+  // The available attribute, or nullptr.
   Attribute* attribute(std::string_view element, AttributeId id) {
     for (MemoryElement& candidate : topology_.memory) {
       if (candidate.id != element) continue;
@@ -112,7 +111,7 @@ class Checker {
     }
   }
 
-  // What was streamed was no cache's, or it tells nothing of the cache.
+  // A stream that is no faster than memory did not hit the cache, or it tells nothing about the cache.
   void is_quicker_than_memory(const std::string& cache) {
     Attribute* bandwidth = attribute(cache, AttributeId::kReadBandwidth);
     const Attribute* memory = attribute(to_string(ElementId::kDevice), AttributeId::kReadBandwidth);
@@ -126,7 +125,7 @@ class Checker {
     Attribute* size = attribute(to_string(element), AttributeId::kSize);
     const Value* measured = size == nullptr ? nullptr : size->find_detail("measured_bytes");
     const auto* bytes = measured == nullptr ? nullptr : std::get_if<double>(measured);
-    // One SM sees less than the whole where its partition keeps copies of what is at home in another.
+    // One SM sees less than the whole L2 if its partition keeps copies of lines whose home is another partition.
     constexpr double kTolerance = 0.25;
     if (bytes != nullptr && std::abs(*bytes - *size->number()) > kTolerance * *size->number()) {
       flag(*size, "measured_size_differs_from_api");

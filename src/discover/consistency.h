@@ -1,4 +1,4 @@
-// The consistency check: values that cannot all be right are flagged, never changed.
+// The consistency check flags values that cannot all be right. It never changes a value.
 #pragma once
 
 #include "gputopo/model.h"

@@ -49,7 +49,7 @@ struct WantedCell {
   const Step* step;
 };
 
-// What was asked for, element by element, in the order that it is measured.
+// The requested cells, element by element, in the order of measurement.
 std::vector<WantedCell> cells_to_measure(const Selection& selection, Vendor vendor) {
   std::vector<WantedCell> cells;
   for (const ElementInfo* element : elements_of(vendor)) {
@@ -65,7 +65,7 @@ std::vector<WantedCell> cells_to_measure(const Selection& selection, Vendor vend
   return cells;
 }
 
-// What takes long to compile, for the device to begin with.
+// Programs whose kernels take long to compile, so that the device can start compiling.
 std::vector<Program> expected_of(const std::vector<WantedCell>& cells, const DeviceInfo& info) {
   std::vector<std::vector<Program> (*)(const DeviceInfo&)> sources;
   std::vector<Program> programs;
@@ -78,7 +78,7 @@ std::vector<Program> expected_of(const std::vector<WantedCell>& cells, const Dev
   return programs;
 }
 
-// Every attribute of an element: a value, or why there is none.
+// All attributes of an element, each with a value or the reason why there is none.
 MemoryElement element_of(const ElementInfo& info, const Selection& selection, Vendor vendor, Scheduler& scheduler) {
   MemoryElement element{std::string(info.name), std::string(info.title), {}};
   for (const AttributeInfo& attribute : attributes_of(info)) {
@@ -98,14 +98,14 @@ MemoryElement element_of(const ElementInfo& info, const Selection& selection, Ve
   return element;
 }
 
-// Of all programs that ran.
+// Adds the SM clock over all programs that ran.
 void add_sm_clock(const probe::Conditions& conditions, Topology& topology) {
   if (conditions.sm_clock_mhz() <= 0) return;
   get_or_add(topology.device, to_string(AttributeId::kSmClock)) = probe::measured(
       {}, std::round(conditions.sm_clock_mhz() * 10) / 10, "MHz", std::nullopt, "clock64_against_globaltimer");
 }
 
-// What one load showed of the run's drift goes into the intervals of all latencies.
+// Widens the intervals of all latencies by the drift that repeated measurements of one load showed.
 void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
   const std::optional<stats::Interval> drift = probe::drift_of(cycles);
   if (!drift) return;
@@ -124,19 +124,19 @@ void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
                                           100 * (drift->high - drift->low)));
 }
 
-// In which part of a run a cell is measured.
+// The part of a run in which a cell is measured.
 enum class Phase : std::uint8_t {
   kFirst,
-  kWithCode,   // the kernel of straight-line code takes the compiler longest, which works behind those before
-  kWithLocal,  // drivers keep local memory to the end, and others walk all memory that is free
-  kHeating,    // other values depend on clocks
+  kWithCode,   // the straight-line code takes longest to compile; the compiler works on it during kFirst
+  kWithLocal,  // drivers keep local memory to the end, and other probes walk all free memory
+  kHeating,    // last, because other values depend on clocks
 };
 
 Phase phase_of(const WantedCell& cell) {
   if (cell.step->heats) return Phase::kHeating;
   const ElementInfo& info = info_of(cell.element);
   if (info.space == Space::kLocal) return Phase::kWithLocal;
-  // Constants beyond the first level are walked beside code, with which they share a cache.
+  // Constants beyond the first level share a cache with code and are walked beside it.
   const bool beside_code = info.space == Space::kConstant && info.depth > 0;
   return beside_code || info.kind == ElementKind::kCodeCache ? Phase::kWithCode : Phase::kFirst;
 }
@@ -148,7 +148,7 @@ Attribute measure_cell(Context& context, ElementId element, AttributeId attribut
   return step->measure(context, info);
 }
 
-// Operations come once it is known how much code the nearest cache holds.
+// Operations are measured once the capacity of the nearest instruction cache is known.
 void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, OperationSteps& operations,
                  probe::DriftWatch& drift) {
   const auto measure = [&](const WantedCell& cell) {
@@ -169,9 +169,9 @@ void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, Ope
   }
 }
 
-// Warns of other programs on the GPU, and of what the device tells.
+// Warns if other programs used the GPU, and adds the device's own warnings.
 void add_warnings(probe::Bench& bench, Topology& topology) {
-  // On an idle GPU the host alone is late now and then, for a few programs in ten thousand.
+  // Even on an idle GPU, the host is late now and then, for a few programs in ten thousand.
   constexpr std::uint64_t kRepeatedOfThousand = 1;
   if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
     topology.warnings.push_back(fmt::format(

@@ -31,8 +31,7 @@ void require_known(const std::vector<std::string>& given, const std::vector<std:
   }
 }
 
-// Where "device" is the GPU, in CSV, its memory is "memory.device", and in JSON all elements lie within "memory" or
-// "compute".
+// CSV calls the GPU "device" and its memory "memory.device"; in JSON, all elements lie within "memory" or "compute".
 std::string without_section(const std::string& name) {
   for (const std::string_view section : {"memory.", "compute."}) {
     if (name.starts_with(section)) return name.substr(section.size());
@@ -40,14 +39,14 @@ std::string without_section(const std::string& name) {
   return name;
 }
 
-// Where elements are asked for by name, operations are too.
+// Operations can be requested by name wherever elements can.
 std::vector<std::string> with_operations(std::vector<std::string> names) {
   names.emplace_back(kInstructions);
   names.emplace_back(kPipesGroup);
   return names;
 }
 
-// A name chooses its element, else the start of several before an underscore all of them: "icache".
+// An exact name selects its element. Otherwise the part of names before an underscore selects all of them: "icache".
 std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, const std::vector<std::string>& names) {
   std::vector<std::string> expanded;
   for (const std::string& given : chosen) {

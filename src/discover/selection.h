@@ -1,4 +1,4 @@
-// What is to be discovered, of all that there is to know.
+// The selection: what a discovery measures.
 #pragma once
 
 #include <string>
@@ -19,21 +19,21 @@ class Selection {
 
   [[nodiscard]] bool has(ElementId element, AttributeId attribute) const;
   [[nodiscard]] const WantedOperations& operations() const { return operations_; }
-  // Why it has not what exists.
+  // Why has() is false for an existing attribute.
   [[nodiscard]] std::string_view reason(ElementId element, AttributeId attribute) const;
 
  private:
-  // Of another method than the project's own: whether it was asked for, and what stands beside it is wanted.
+  // For alternative methods: true if the method was requested and gputopo's own attribute is selected too.
   [[nodiscard]] bool has_by_method(ElementId element, AttributeId attribute) const;
-  // Of a name that the user gave: "instructions", "instructions.fma.f32", "pipes". Whether it is one.
+  // Takes a name of operations: "instructions", "instructions.fma.f32", "pipes". False for other names.
   bool take_operations(std::string_view given);
 
   Vendor vendor_;
   bool full_ = false;
   std::vector<ElementId> elements_;
   std::vector<AttributeId> attributes_;                        // empty: all
-  std::vector<AttributeId> by_method_ = {};                    // what the methods that were asked for find
-  std::vector<std::pair<ElementId, AttributeId>> cells_ = {};  // asked for by name: "l2.ways"
+  std::vector<AttributeId> by_method_ = {};                    // results of the requested methods
+  std::vector<std::pair<ElementId, AttributeId>> cells_ = {};  // requested by name: "l2.ways"
   WantedOperations operations_;
 };
 

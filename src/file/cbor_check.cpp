@@ -10,12 +10,12 @@
 namespace gputopo {
 namespace {
 
-// RFC 8949: the first three bits of a value's first byte say what it is, the other five how long its argument is.
+// RFC 8949: the first three bits of a value give its kind, the next five its argument or the argument's length.
 enum class Major : std::uint8_t { kUnsigned, kNegative, kBytes, kText, kList, kMap, kTag, kSimple };
 
 constexpr unsigned kArgumentBits = 5;
 constexpr std::uint8_t kArgumentMask = 0x1f;
-constexpr std::uint8_t kFirstLongArgument = 24;  // the argument is the next 1, 2, 4 or 8 bytes
+constexpr std::uint8_t kFirstLongArgument = 24;  // the argument follows in 1, 2, 4 or 8 bytes
 constexpr std::uint8_t kLastLongArgument = 27;
 
 class CborWalk {
@@ -76,7 +76,7 @@ class CborWalk {
     }
   }
 
-  // Of as many items as there are bytes at most: each takes one.
+  // Each item takes at least one byte, so there are at most as many items as bytes.
   void open(std::uint64_t count, std::uint64_t each) {
     if (count > (bytes_.size() - at_) / each) refuse("is truncated or corrupt");
     if (left_.size() > limits::kMaxDepth) {
@@ -88,7 +88,7 @@ class CborWalk {
   std::span<const std::uint8_t> bytes_;
   std::size_t at_ = 0;
   std::size_t values_ = 0;
-  std::vector<std::uint64_t> left_;  // values still to come, of each level
+  std::vector<std::uint64_t> left_;  // remaining values, for each level
 };
 
 }  // namespace

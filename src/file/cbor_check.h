@@ -1,4 +1,4 @@
-// Whether bytes are CBOR that a recursive reader may read.
+// Checks that bytes are CBOR that a recursive reader can read safely.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace gputopo {
 
-// Goes through one CBOR value without calling itself. Throws FormatError where the bytes end early or go on behind it,
-// where they are of a form that recordings never have (tags, byte strings, lengths that are not told), and where there
-// are more levels or values than file/limits.h allows; "the recording ... at byte 17", without the file's name.
+// Checks one CBOR value without recursion. Throws FormatError if bytes are missing or left over, for forms that
+// recordings never use (tags, byte strings, indefinite lengths), and for more levels or values than file/limits.h
+// allows: "the recording ... at byte 17", without the file's name.
 void check_cbor(std::span<const std::uint8_t> bytes);
 
 }  // namespace gputopo

@@ -1,13 +1,12 @@
-// Environment variables, read in the one way that is safe for programs with more rights than who starts them.
+// Environment variables, read in the only way that is safe for programs with more rights than their caller.
 #pragma once
 
 #include <cstdlib>
 
 namespace gputopo {
 
-// Null where the variable is not set. Also null in a set-user-ID or set-group-ID program and in one with file
-// capabilities: its environment comes from a user who must not choose the libraries that it loads or the files that it
-// writes.
+// Null if the variable is not set, and in programs with set-user-ID, set-group-ID or file capabilities: the user who
+// provides their environment must not choose the libraries they load or the files they write.
 [[nodiscard]] inline const char* environment_variable(const char* name) { return ::secure_getenv(name); }
 
 }  // namespace gputopo

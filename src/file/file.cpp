@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A pipe without a name: the shell's own, as of <(command). Nobody may ever write to one that has a name.
+// A pipe without a name, such as the shell's for <(command). A named pipe may never have a writer.
 bool is_nameless_pipe(int fd) {
   std::error_code ignored;
   return fs::read_symlink(fmt::format("/proc/self/fd/{}", fd), ignored).string().starts_with("pipe:");
@@ -29,7 +29,7 @@ bool is_nameless_pipe(int fd) {
   throw FileError(fmt::format("cannot read '{}': it is no regular file; name a file, or - for what is piped in", path));
 }
 
-// A file to be read: a regular one, or a nameless pipe. Others may never end, or do something when they are opened.
+// An input file: a regular file or a nameless pipe. Others may never end, or have side effects when they are opened.
 class InputFile {
  public:
   InputFile(const std::string& path, std::uint64_t max_bytes) {
@@ -37,7 +37,7 @@ class InputFile {
     if (::stat(path.c_str(), &status) != 0) fail_on_file("read", path, errno);
     if (S_ISDIR(status.st_mode)) fail_on_file("read", path, EISDIR);
     if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) refuse_kind(path);
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to would wait here
+    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // else a pipe without a writer blocks
     if (fd_ < 0) fail_on_file("read", path, errno);
     try {
       check(path, max_bytes);
@@ -52,7 +52,7 @@ class InputFile {
   [[nodiscard]] int fd() const { return fd_; }
 
  private:
-  // Once more, for the path may name another file by now.
+  // Checks again after opening, because the path may name another file by now.
   void check(const std::string& path, std::uint64_t max_bytes) const {
     struct stat status {};
     if (::fstat(fd_, &status) != 0) fail_on_file("read", path, errno);

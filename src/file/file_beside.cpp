@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kPrefix = ".gputopo.";
 constexpr std::string_view kSuffix = ".partial";
 constexpr std::size_t kNameDigits = 16;
-// Another process that removes abandoned files may meet one before its writer holds it, but hardly twice.
+// Another process that removes abandoned files may find a file before its writer locks it, but hardly twice.
 constexpr int kTries = 10;
 
 std::string random_name() {
@@ -45,7 +45,7 @@ bool is_own_file(const struct stat& status) {
 void remove_if_abandoned(int folder, const char* name) {
   struct stat status {};
   if (::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !is_own_file(status)) return;
-  // For writing, without which a file on NFS cannot be locked.
+  // Open for writing, because NFS cannot lock it otherwise.
   const OpenFile file(::openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.is_open() || ::fstat(file.fd(), &status) != 0 || !is_own_file(status)) return;
   if (::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder, name, 0);
@@ -65,13 +65,13 @@ FileBeside::~FileBeside() { remove(); }
 
 void FileBeside::make(mode_t mode) {
   name_ = random_name();
-  unfinished_.emplace(folder_->fd(), name_);  // before the file is made: a signal may come in between
+  unfinished_.emplace(folder_->fd(), name_);  // before the file exists: a signal may arrive in between
   file_.emplace(::openat(folder_->fd(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   is_ours_ = file_->is_open();
 }
 
 bool FileBeside::hold() {
-  // File systems without locks have none for who removes abandoned files either.
+  // On a file system without locks, processes that remove abandoned files have none either.
   if (::flock(file_->fd(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat status {};
   return ::fstat(file_->fd(), &status) == 0 && status.st_nlink == 1;

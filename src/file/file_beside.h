@@ -1,10 +1,10 @@
-// A new file beside the one that it is to become, so that a file is there whole or not at all.
+// A temporary file beside its target, so that the target is complete or absent.
 //
-// The folder may belong to somebody else, who puts links where a file is to come. So the file beside has a name that
-// nobody can guess and must not exist yet (O_EXCL, which follows no link).
+// The folder may belong to somebody else, who may put links where files are expected. So the temporary file has an
+// unguessable name and must not exist yet (O_EXCL, which follows no link).
 //
-// A process that is killed leaves its file behind. Whoever writes one holds a lock on it (flock) until it has its final
-// name, and the next one that writes into the folder removes those of this user that nobody holds.
+// A killed process leaves its temporary file behind. A writer holds a lock (flock) on the file until it has its final
+// name. The next writer in the folder removes this user's temporary files without a lock.
 #pragma once
 
 #include <sys/types.h>
@@ -18,23 +18,23 @@
 
 namespace gputopo {
 
-// It goes away with this object unless it becomes the target.
+// Removed with this object unless it becomes the target.
 class FileBeside {
  public:
-  // `mode`: as open(2) takes it, from which the umask is taken off.
+  // `mode`: as for open(2), before the umask.
   FileBeside(Folder folder, mode_t mode);
   FileBeside(const FileBeside&) = delete;
   FileBeside& operator=(const FileBeside&) = delete;
   ~FileBeside();
-  // False: it could not be made, and errno says why.
+  // False with errno set if the file could not be created.
   [[nodiscard]] bool is_open() const { return file_ && file_->is_open(); }
   [[nodiscard]] int fd() const { return file_->fd(); }
-  // Writes the text and takes the name. False with errno set.
+  // Writes the text and renames the file to `name`. False with errno set.
   [[nodiscard]] bool become(const std::string& name, std::string_view text);
 
  private:
   void make(mode_t mode);
-  // False: another process may have removed the file, or is about to.
+  // False if another process may have removed the file or is about to.
   [[nodiscard]] bool hold();
   void remove();
 
@@ -42,11 +42,11 @@ class FileBeside {
   std::string name_;
   std::optional<UnfinishedFile> unfinished_;
   std::optional<OpenFile> file_;
-  std::optional<OpenFile> lock_;  // the same open file: the lock outlasts the check for errors of closing it
+  std::optional<OpenFile> lock_;  // the same open file: keeps the lock beyond close(), whose errors must be checked
   bool is_ours_ = false;
 };
 
-// Removes the files that killed processes of this user have left in the folder. What cannot be removed stays.
+// Removes the files that killed processes of this user left in the folder, if it can.
 void remove_abandoned_files(const Folder& folder) noexcept;
 
 }  // namespace gputopo

@@ -1,4 +1,4 @@
-// What is said of a file that cannot be read or written: what went wrong, and what to do.
+// Messages about files that cannot be read or written: what failed, and what to do.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace gputopo {
 
-// `action`, `error`: as below.
+// The message of fail_on_file().
 [[nodiscard]] std::string file_failure(std::string_view action, const std::string& path, int error);
-// Throws FileError. `action`: "read", "write" or the like; `error`: errno.
+// Throws FileError. `action`: "read", "write" or similar; `error`: errno.
 [[noreturn]] void fail_on_file(std::string_view action, const std::string& path, int error);
 
 }  // namespace gputopo

@@ -19,15 +19,15 @@
 namespace gputopo {
 namespace {
 
-constexpr mode_t kLockMode = 0666;  // less the umask: whoever may change the file's folder is to take the lock
+constexpr mode_t kLockMode = 0666;  // less the umask: everyone who may change the folder should be able to lock
 
 std::string lock_name(const std::string& name) {
   const std::string readable = fmt::format(".{}.lock", name);
   return readable.size() <= NAME_MAX ? readable : fmt::format(".{}.lock", digest(name));
 }
 
-// -1 with errno set. It is opened before it is created, because Linux refuses to create over another user's file in a
-// folder like /tmp. To lock a file over NFS it must be open for writing; elsewhere reading is enough.
+// -1 with errno set. Opening comes before creating, because Linux refuses to create over another user's file in a
+// folder like /tmp. Locking over NFS requires write access; elsewhere, read access is enough.
 int open_lock(int folder, const std::string& name) {
   for (const int flags : {O_RDWR, O_RDONLY, O_RDWR | O_CREAT}) {
     const int fd = ::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, kLockMode);

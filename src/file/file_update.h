@@ -1,4 +1,4 @@
-// A file that is read, changed and written back, by one process at a time.
+// A file that one process at a time reads, changes and writes back.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,23 +15,22 @@
 
 namespace gputopo {
 
-// Holds a lock from its construction on, so that nothing is lost of what others write. The file is replaced by
-// renaming, so the lock is on a file beside it (".NAME.lock"), which stays: removing it would let two processes hold
+// Holds a lock from its construction on, so that no writer's changes are lost. Writing replaces the file by renaming,
+// so the lock is on a file beside it (".NAME.lock"). That file stays: if it were removed, two processes could hold
 // locks on two files of that name. Pipes and devices are not locked.
 class FileUpdate {
  public:
-  // Waits for other processes for as long as `patience`. `say` receives a line when it begins to wait, and one where
-  // the file system has no locks. Throws FileError.
+  // Waits up to `patience` for others. `say` gets a line when a wait begins or locks do not work. Throws FileError.
   FileUpdate(std::string path, std::chrono::duration<double> patience,
              const std::function<void(const std::string& line)>& say);
-  // What is in the file; nothing if there is no such file. Throws FileError.
+  // The contents; nothing if there is no file. Throws FileError.
   [[nodiscard]] std::optional<std::string> read(std::uint64_t max_bytes);
-  // Throws FileError, also where the file is not the one that read() saw: somebody changed it without the lock.
+  // Throws FileError, also if the file is not the one that read() saw: somebody changed it without the lock.
   void write(std::string_view text) const;
 
  private:
   std::string path_;
-  std::shared_ptr<const OpenFile> lock_;  // ends with it
+  std::shared_ptr<const OpenFile> lock_;  // held until destruction
   std::optional<PathEnd> read_;
 };
 

@@ -1,4 +1,4 @@
-// What is in a folder.
+// The entries of a folder.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace gputopo {
 
-// Sorted by name; empty where there is no such folder, and less than all where it cannot be read to its end. A range
-// over std::filesystem::directory_iterator throws there, even if the iterator was made with an error code.
+// Sorted by name. Empty if there is no such folder; incomplete if it cannot be read to its end. A range-based loop
+// over std::filesystem::directory_iterator would throw then, even if the iterator was made with an error code.
 [[nodiscard]] std::vector<std::filesystem::path> folder_entries(const std::filesystem::path& folder);
 
 }  // namespace gputopo

@@ -38,7 +38,7 @@ void FolderOutput::keep() {
 
 void FolderOutput::remove_own() noexcept {
   for (const std::string& name : files_) ::unlinkat(folder_->fd(), name.c_str(), 0);
-  // One that somebody else has put a file into meanwhile stays.
+  // A folder that somebody else has put a file into stays.
   for (; !created_.empty(); created_.pop_back()) {
     ::unlinkat(created_.back().first->fd(), created_.back().second.c_str(), AT_REMOVEDIR);
   }

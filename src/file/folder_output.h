@@ -1,4 +1,4 @@
-// A folder of files that are written together: all of them, or none stays.
+// A folder of files that are written together: all of them or none.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,11 @@ namespace gputopo {
 
 class FolderOutput {
  public:
-  // Creates the folder, and those above it, if it is not there yet. Throws FileError, also if nothing can be written in
-  // it.
+  // Creates the folder and its missing parents. Throws FileError, also if the folder is not writable.
   explicit FolderOutput(const std::string& path);
   FolderOutput(const FolderOutput&) = delete;
   FolderOutput& operator=(const FolderOutput&) = delete;
-  // Without keep() what was written is removed, and so are the folders that were created.
+  // Without keep(), removes the files and folders that were created.
   ~FolderOutput() { remove_own(); }
 
   void write(const std::string& name, std::string_view text);
@@ -27,13 +26,13 @@ class FolderOutput {
   void remove_own() noexcept;
 
   std::filesystem::path path_;
-  std::vector<NewFolder> created_;  // the outermost first
+  std::vector<NewFolder> created_;  // outermost first
   Folder folder_;
-  std::vector<std::string> files_;  // that were not there
+  std::vector<std::string> files_;  // files that did not exist before
 };
 
-// Throws FileError if FolderOutput(path) would, or if files are there: what an earlier run left would mix with what
-// comes. Leaves no folder behind that was not there.
+// Throws FileError if FolderOutput(path) would, or if it has files, which would mix with new ones. Leaves no new
+// folder behind.
 void check_empty_folder(const std::string& path);
 
 }  // namespace gputopo

@@ -31,7 +31,7 @@ std::string host_name() {
   return uname(&name) == 0 ? name.nodename : "";
 }
 
-// machine-id(5) asks not to be shown as it is.
+// machine-id(5) asks programs not to disclose it directly.
 std::string anonymous_host_id() {
   std::ifstream file("/etc/machine-id");
   std::string text;

@@ -5,7 +5,7 @@
 namespace gputopo {
 namespace {
 
-// hwloc.h, of versions 2.x, as far as it is used here.
+// The part of hwloc.h (versions 2.x) that is used here.
 using HwlocTopology = struct HwlocTopologyOpaque*;
 struct Hwloc {
   int (*init)(HwlocTopology*) = nullptr;
@@ -21,7 +21,7 @@ bool find_in(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// Never unloaded: its plugins do not survive it.
+// Never unloaded, because its plugins would not survive that.
 bool open_hwloc(Hwloc& hwloc) {
   void* const library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
   return library != nullptr && find_in(library, "hwloc_topology_init", hwloc.init) &&

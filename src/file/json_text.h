@@ -1,5 +1,5 @@
-// Reads JSON and CBOR of strangers into nlohmann's document: bounded in depth and in number of values (file/limits.h),
-// and what is wrong with it is said in our words, with its place.
+// Reads untrusted JSON and CBOR into nlohmann's document, with bounds on depth and number of values (file/limits.h),
+// and with gputopo's own error messages, which give the place.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 namespace gputopo {
 
-// "line 3, column 7" of a byte of the text.
+// "line 3, column 7" for a byte of the text.
 [[nodiscard]] inline std::string place_in(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const std::size_t newline = before.rfind('\n');
@@ -27,8 +27,8 @@ namespace gputopo {
   return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
 }
 
-// What nlohmann's parsers call for each token. False ends them, and `problem` says why. Their own builders allow what
-// ours refuses, and from_cbor() copies the document it has made.
+// The callbacks of nlohmann's parsers. If one returns false, the parser stops and `problem` says why. nlohmann's own
+// builders accept what this one refuses, and from_cbor() copies its document.
 template <typename Json>
 class BoundedBuilder {
  public:
@@ -42,7 +42,7 @@ class BoundedBuilder {
 
   [[nodiscard]] Json&& document() { return std::move(document_); }
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  // "memory.l1.size[3]": what was read last.
+  // "memory.l1.size[3]": the last value that was read.
   [[nodiscard]] std::string path() const {
     std::string path;
     for (std::size_t i = 0; i < open_.size(); ++i) {
@@ -52,7 +52,7 @@ class BoundedBuilder {
     }
     return path.empty() ? "document" : shown(path);
   }
-  // Of the token that nlohmann refused; none if it was not nlohmann.
+  // The byte of the token that nlohmann refused; unset if this builder refused.
   [[nodiscard]] const std::optional<std::size_t>& refused_byte() const { return refused_byte_; }
 
   bool null() { return add(nullptr) != nullptr; }
@@ -118,16 +118,16 @@ class BoundedBuilder {
 
   std::size_t max_items_;
   Json document_;
-  std::vector<Json*> open_;        // the lists and objects that are being read, the outermost first
-  std::vector<std::string> keys_;  // of each of them, read last; empty in lists
-  Json* member_ = nullptr;         // whose key was read last
+  std::vector<Json*> open_;        // lists and objects being read, outermost first
+  std::vector<std::string> keys_;  // the last key of each; empty for lists
+  Json* member_ = nullptr;         // the member whose key was read last
   std::size_t items_ = 0;
   std::optional<std::size_t> refused_byte_;
   std::string problem_;
 };
 
-// The document. Throws FormatError: "not JSON at line 3, column 7", or what else is wrong with it and where ("a number
-// that is too large at ...", "'memory.l1' holds more than ..."); without the file's name.
+// The document. Throws FormatError without the file's name: "not JSON at line 3, column 7", or another problem and its
+// place ("a number that is too large at ...", "'memory.l1' holds more than ...").
 template <typename Json>
 [[nodiscard]] Json parse_json(std::string_view text) {
   BoundedBuilder<Json> builder(limits::kMaxItems);

@@ -1,6 +1,6 @@
-// How much a file from a stranger may ask of us. Every bound on what is read stands here, with its reason; what is
-// beyond is refused in one line (SECURITY.md). The largest files that gputopo wrote so far are recordings: an H200's of
-// 6 MB, 23 MB inflated, 5.1 million values, 8 levels deep, and a simulated B200's of 10 MB, 67 MB and 21 million.
+// How much an untrusted file may demand. Every bound on input is here, with its reason; larger inputs are refused with
+// one line (SECURITY.md). The largest files of gputopo so far are recordings: one of an H200 (6 MB, 23 MB inflated,
+// 5.1 million values, 8 levels deep) and one of a simulated B200 (10 MB, 67 MB inflated, 21 million values).
 #pragma once
 
 #include <cstddef>
@@ -10,98 +10,94 @@ namespace gputopo::limits {
 
 // ---- Files ----
 
-// Of any file or pipe: twenty times those, and what any host that has a GPU holds in memory.
+// Bytes of any file or pipe: 20 times the largest, and what the memory of any GPU host can hold.
 inline constexpr std::uint64_t kMaxInputBytes = 256ull << 20;
-// Of a recording, inflated: four times those. zlib makes up to a thousand times as much of a file.
+// Bytes of an inflated recording: four times the largest. zlib can expand a file a thousandfold.
 inline constexpr std::uint64_t kMaxInflatedBytes = 256ull << 20;
 
 // ---- Documents: JSON and CBOR ----
 
-// Lists and objects within one another: eight times as deep as any file is. What writes or reads a document calls
-// itself for each level, and the stack is 8 MiB.
+// Nesting of lists and objects: eight times the deepest file. Readers and writers recurse; the stack has 8 MiB.
 inline constexpr std::size_t kMaxDepth = 64;
-// Values and keys of JSON: a hundred times a report's. Each takes 16 bytes of memory or more, whatever it takes in the
-// file.
+// Values and keys of a JSON file: a hundred times a report's. Each takes 16 bytes of memory or more.
 inline constexpr std::size_t kMaxItems = 1u << 24;
-// Those of a recording: three times as many as the largest has. They take a GiB.
+// Values and keys of a recording: three times the largest. They take 1 GiB.
 inline constexpr std::size_t kMaxRecordedItems = 1u << 26;
-// Of one object: a report's has at most a few dozen. Finding one in a report goes through all of them.
+// Members of one object: a report's have at most a few dozen. A search in a report visits all of them.
 inline constexpr std::size_t kMaxMembers = 4096;
-// Characters of a file's text that a message repeats.
+// Characters of a file's text that a message quotes.
 inline constexpr std::size_t kMaxShown = 80;
-// Bytes of a message: three times the longest of ours, which lists all attributes. A path of 64 long keys is longer.
+// Bytes of a message: three times the longest one, which lists all attributes. A path of 64 long keys is longer.
 inline constexpr std::size_t kMaxMessage = 4000;
 
 // ---- Stores of fleets ----
 
-// A thousand nights of a thousand GPUs are more; a store of 10,000 GPUs has 100 MB.
+// A store of 10,000 GPUs has 100 MB; a thousand nights of a thousand GPUs exceed this.
 inline constexpr std::uint64_t kMaxStoreBytes = 4ull << 30;
-// Tables of the messages that say where things are: a few for each column and batch.
+// Tables of the metadata messages: a few for each column and batch.
 inline constexpr std::uint32_t kMaxStoreTables = 1u << 20;
-// Of an entry of a dictionary: names, paths and values that are texts.
+// Bytes of a dictionary entry: names, paths and text values.
 inline constexpr std::size_t kMaxStoreText = 4096;
-// Columns, and rows of one batch: all of a batch is in memory at a time. Ours have 18, and 65,536 and those of a
-// report.
+// Columns, and rows of a batch, which is in memory at once. gputopo writes 18, and 65,536 plus those of a report.
 inline constexpr std::size_t kMaxStoreColumns = 64;
 inline constexpr std::size_t kMaxStoreBatchRows = 1u << 22;
-// Rows in all: each takes forty bytes of memory while it is judged.
+// Rows of a store: each takes 40 bytes of memory during the judgment.
 inline constexpr std::size_t kMaxStoreRows = 1u << 26;
-// Bytes that may be decoded from a store, for each of its own and besides: a file can name the same bytes many times
-// over. Decoding a store that gputopo wrote takes 4 to 9 times its size.
+// Decoded bytes may be this many times the size of a store, plus kSmallStoreBytes, because a file can refer to the
+// same bytes repeatedly. Stores of gputopo decode to 4 to 9 times their size.
 inline constexpr std::uint64_t kMaxStoreExpansion = 16;
 inline constexpr std::uint64_t kSmallStoreBytes = 1u << 20;
-// The same for a store of any size: what kMaxStoreRows rows and their texts take.
+// Decoded bytes of a store of any size: those of kMaxStoreRows rows and their texts.
 inline constexpr std::uint64_t kMaxDecodedStoreBytes = 16ull << 30;
-// Different values of one model of GPU: several times as many as a report with --full has. The judgement compares each
-// of them with each other.
+// Different values of one GPU model: several times those of a report with --full. The judgment compares all pairs.
 inline constexpr std::size_t kMaxStoreValues = 2048;
-// The judgement keeps a table of GPUs and values, 16 bytes a cell. GPUs of one model have nearly the same values, so
-// most cells are in use. Cells for each that is in use, and besides: 10,000 GPUs, a few of them measured in full.
+// The judgment has a table of GPUs by values, with 16 bytes per cell. GPUs of one model have nearly the same values,
+// so most cells are used. Cells per used one, beside kSmallTableCells: 10,000 GPUs, few measured in full.
 inline constexpr std::size_t kMaxCellsPerReading = 64;
 inline constexpr std::size_t kSmallTableCells = 1u << 24;
 
 // ---- Programs in recordings ----
 
-// Elements that an array lists: forty times as many as any probe does. "0-4000000000" is a short text.
+// Elements in the list of an array: 40 times as many as any probe lists. "0-4000000000" is a short text.
 inline constexpr std::size_t kMaxListedElements = 1u << 20;
-// Arrays, actors or steps of one program: 270 steps are the most so far.
+// Arrays, actors or steps of one program: the most so far are 270 steps.
 inline constexpr std::size_t kMaxProgramItems = 1u << 16;
-// Elements that the arrays of one program list together: memory is taken for all of them at a time.
+// Elements in the lists of all arrays of a program, which are in memory together.
 inline constexpr std::size_t kMaxProgramElements = 1u << 22;
 
 // ---- Devices, of machine files, recordings and reports ----
 
-// SMs: ten times the largest GPU. Discoveries and drawings go through them, or through all pairs.
+// SMs: ten times the largest GPU. Discoveries and drawings visit all SMs, or all pairs.
 inline constexpr std::uint32_t kMaxSms = 4096;
-// That a GPU is shared out in: a hundred times as many as any.
+// Slices of a GPU: a hundred times as many as any has.
 inline constexpr std::uint32_t kMaxSlices = 1024;
-// Of memory, caches and arrays: a thousand times the largest; sums and products of a few still fit 64 bits.
+// Bytes of memory, caches and arrays: a thousand times the largest. Sums and products of a few still fit 64 bits.
 inline constexpr std::uint64_t kMaxDeviceBytes = 1ull << 50;
 // Threads, blocks, registers and bits of a bus: a thousand times the largest.
 inline constexpr std::uint64_t kMaxDeviceUnits = 1ull << 30;
-// A thousand GHz.
 inline constexpr std::uint64_t kMaxGridBlocks = 1ull << 32;
 inline constexpr unsigned kMaxPowerMilliwatts = 100'000'000;
+// A thousand GHz.
 inline constexpr double kMaxClockMhz = 1e6;
-// Carve-outs to choose from: a sweep goes through all of them.
+// Carve-outs to choose from: a sweep visits all of them.
 inline constexpr std::size_t kMaxCarveOuts = 256;
 
-// GPUs and NUMA nodes of a node: ten times the largest. Pairs of them are gone through.
+// GPUs and NUMA nodes of a node: ten times the largest. All pairs are visited.
 inline constexpr std::size_t kMaxNodeGpus = 256;
 inline constexpr std::size_t kMaxNumaNodes = 256;
 
 // ---- Simulated machines ----
 
-// Lines of one cache, entries of one TLB: what the host's memory bears.
+// Lines of one cache, entries of one TLB: limited by host memory.
 inline constexpr std::uint64_t kMaxLines = 1ull << 24;
-inline constexpr std::uint32_t kMaxInstances = 64;   // of a cache, on each SM
-inline constexpr std::uint32_t kMaxPartitions = 64;  // of a cache: each is one more that a load may look into
+inline constexpr std::uint32_t kMaxInstances = 64;   // of a cache on each SM
+inline constexpr std::uint32_t kMaxPartitions = 64;  // of a cache: a load may look into each of them
 inline constexpr std::uint64_t kMaxPageBytes = 1ull << 31;
-// Caches, levels of TLB and stops of a path: a load goes through them.
+// Caches, TLB levels and stops of a path: a load visits all of them.
 inline constexpr std::size_t kMaxLevels = 64;
-// Latencies, and cycles that something adds: half a second of a GPU. Sums over a program's loads stay whole numbers.
+// Latencies and added cycles: half a second on a GPU. Sums over a program's loads stay exact integers.
 inline constexpr double kMaxCycles = 1e9;
-// Bytes a second: a million times the fastest cache.
+// Bytes per second: a million times the fastest cache.
 inline constexpr double kMaxBytesPerSecond = 1e20;
 
 }  // namespace gputopo::limits

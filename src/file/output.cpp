@@ -28,17 +28,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kNewFileMode = 0666;  // less the umask, which the kernel takes off
+constexpr mode_t kNewFileMode = 0666;  // less the umask, which the kernel applies
 constexpr mode_t kPermissions = 0777;
 
-// Where the text is to end up.
+// The destination of the text.
 struct OutputTarget : PathEnd {
-  // A device or a pipe: renaming over it would replace it by a file.
+  // For a device or a pipe, which renaming would replace by a file.
   bool is_in_place = false;
-  int own_descriptor = -1;  // of /dev/stdout, /dev/fd/N and the like: this process's own
+  int own_descriptor = -1;  // for /dev/stdout, /dev/fd/N and the like: this process's descriptor
 };
 
-// N of /proc/self/fd/N, by any of its names. What is open there may be a file, but one that is written to already.
+// N for /proc/self/fd/N under any of its names. The descriptor may refer to a file, but one that is already in use.
 std::optional<int> own_descriptor(const PathEnd& end) {
   std::error_code failed;
   const fs::path folder = fs::read_symlink(fmt::format("/proc/self/fd/{}", end.folder->fd()), failed);
@@ -50,8 +50,8 @@ std::optional<int> own_descriptor(const PathEnd& end) {
   return number;
 }
 
-// Throws FileError for what must not be written to in place. A pipe of another user may never be read, which would keep
-// this process waiting, and with it all who wait for this process.
+// Throws FileError for what must not be written in place. A pipe of another user may never have a reader, and then
+// this process and all that wait for it would block.
 void require_for_output(const std::string& path, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) {
     throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
@@ -73,28 +73,27 @@ OutputTarget resolve_output(const std::string& path) {
   if (!target.exists) return target;
   if (S_ISDIR(target.status.st_mode)) fail_on_file("write", path, EISDIR);
   target.is_in_place = !S_ISREG(target.status.st_mode);
-  // What a link in /proc leads to is known when it is open.
+  // The target of a link in /proc is known only after it is opened.
   if (target.is_in_place && !S_ISLNK(target.status.st_mode)) require_for_output(path, target.status);
   return target;
 }
 
-// The new file takes the permissions of the one that it replaces, and belongs to whom that belonged as far as this user
-// may arrange it.
+// The new file takes the permissions of the old one and, as far as this user may set them, its owner and group.
 bool take_permissions(int fd, const struct stat& old) {
   mode_t mode = old.st_mode & kPermissions;
   struct stat now {};
   if (::fstat(fd, &now) != 0) return false;
   if (now.st_uid != old.st_uid || now.st_gid != old.st_gid) {
     const bool kept = ::fchown(fd, old.st_uid, old.st_gid) == 0 || ::fchown(fd, -1, old.st_gid) == 0;
-    if (!kept) mode &= ~static_cast<mode_t>(S_IRWXG);  // they were another group's
+    if (!kept) mode &= ~static_cast<mode_t>(S_IRWXG);  // they were for another group
   }
   return ::fchmod(fd, mode) == 0;
 }
 
-// What replaces a file has no rights for others before it has those of that file.
+// A file that replaces another gives others no access before it has that file's permissions.
 mode_t mode_beside(const OutputTarget& target) { return target.exists ? S_IRUSR | S_IWUSR : kNewFileMode; }
 
-// In a folder like /tmp only its owner may replace a file.
+// In a folder like /tmp, only the owner of a file may replace it.
 bool may_replace(const OutputTarget& target) {
   struct stat folder {};
   const uid_t user = ::geteuid();
@@ -102,7 +101,7 @@ bool may_replace(const OutputTarget& target) {
   return (folder.st_mode & S_ISVTX) == 0 || target.status.st_uid == user || folder.st_uid == user;
 }
 
-// What is one file or folder has one identity, whatever its paths are.
+// A file or folder has one identity, whatever its paths are.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
 FileIdentity identity_of(const std::string& path) {
@@ -119,20 +118,19 @@ FileIdentity identity_of(const std::string& path) {
   return {folder.st_dev, folder.st_ino, target.name};
 }
 
-// /dev/null takes any number of outputs, and so does a terminal.
+// /dev/null and terminals accept any number of outputs.
 bool is_device(const std::string& path) {
   std::error_code ignored;
   return fs::is_character_file(path, ignored);
 }
 
-// A descriptor of what is written to in place; -1 with errno set where there is none.
+// A descriptor for writing in place; -1 with errno set on failure.
 int descriptor_in_place(const std::string& path, const OutputTarget& target) {
-  // What is written through the descriptor that is open already does not begin at its start.
+  // A descriptor that is already open continues at its position; opening the file again would start at its beginning.
   if (target.own_descriptor >= 0) return ::fcntl(target.own_descriptor, F_DUPFD_CLOEXEC, 0);
-  // What a link in /proc leads to has no other name.
+  // The target of a link in /proc has no other name.
   const int no_link = S_ISLNK(target.status.st_mode) ? 0 : O_NOFOLLOW;
-  // To open a pipe for writing waits for its reader. So it is held and looked at first: another one may have its name
-  // by now.
+  // Opening a pipe waits for its reader, so it is first held by O_PATH and checked: its name may be another's now.
   const OpenFile found(::openat(target.folder->fd(), target.name.c_str(), O_PATH | O_CLOEXEC | no_link));
   struct stat status {};
   if (!found.is_open() || ::fstat(found.fd(), &status) != 0) return -1;

@@ -22,13 +22,13 @@ namespace {
 constexpr int kMostLinks = 40;  // as many as Linux follows
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-// Links there are no texts: what they lead to may have no path, or another one.
+// Links in procfs are not text: their targets may have no path, or a different one.
 bool is_procfs(int folder) {
   struct statfs status {};
   return ::fstatfs(folder, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-// "a//b/." -> a, b, . ; a slash at the end is a ".".
+// "a//b/." -> a, b, . ; a trailing slash becomes ".".
 std::deque<std::string> parts_of(std::string_view path) {
   std::deque<std::string> parts;
   while (!path.empty()) {
@@ -42,15 +42,14 @@ std::deque<std::string> parts_of(std::string_view path) {
 
 class Walk {
  public:
-  // `created`: null, or where missing folders are to be told that are created, with `mode`. `action`: "write", for
-  // messages.
+  // `created`: unless null, receives missing folders, which are created with `mode`. `action`: for messages ("write").
   Walk(std::string_view action, const std::string& path, std::vector<NewFolder>* created, mode_t mode = 0)
       : action_(action), path_(path), created_(created), mode_(mode), parts_(parts_of(path)) {
     begin_at(path.starts_with('/') ? "/" : ".");
     if (path.empty()) fail(ENOENT);
   }
 
-  // To the last part, which is left to find out about unless it is a link.
+  // Walks to the last part. It is resolved only if it is a link.
   PathEnd to_end() {
     while (true) {
       PathEnd end{.folder = folder_, .name = parts_.empty() ? "." : parts_.front()};
@@ -92,7 +91,7 @@ class Walk {
     if (!folder_->is_open()) fail(errno);
   }
 
-  // Whether it is there.
+  // Whether it exists.
   bool look(const std::string& name, struct stat& status) const {
     if (::fstatat(folder_->fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
     if (errno != ENOENT) fail(errno);
@@ -137,8 +136,8 @@ class Walk {
   const std::string& path_;
   std::vector<NewFolder>* created_;
   mode_t mode_;
-  std::deque<std::string> parts_;  // still to come
-  Folder folder_;                  // where they begin
+  std::deque<std::string> parts_;  // remaining parts
+  Folder folder_;                  // the folder they start in
   int links_ = 0;
 };
 

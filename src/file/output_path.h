@@ -1,8 +1,8 @@
-// Where the path of an output leads, through links that can be trusted.
+// Resolves the path of an output through trustworthy links only.
 //
-// Whoever may write to a folder may put a link there, to where only the user of gputopo may write. So the path is
-// walked folder by folder, each of them stays open, and what is written goes into the open one: what others put in its
-// place meanwhile changes nothing. openat2(2) cannot replace this: it follows all links or none, whoever owns them.
+// Whoever may write to a folder may put a link there to a place where only the user of gputopo may write. So the path
+// is walked folder by folder, each folder stays open, and output goes into the open one; replacing a folder meanwhile
+// has no effect. openat2(2) is no alternative: it follows all links or none, whoever owns them.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ class OpenFile {
   ~OpenFile();
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   [[nodiscard]] int fd() const { return fd_; }
-  // False with errno set: a full disk may show only here.
+  // False with errno set: a full disk may show only on closing.
   [[nodiscard]] bool close();
 
  private:
@@ -32,25 +32,24 @@ class OpenFile {
 
 using Folder = std::shared_ptr<const OpenFile>;
 
-// What stands at the end of a path.
+// The end of a path.
 struct PathEnd {
-  Folder folder;     // null: it, or one above it, is not there
-  std::string name;  // within it; no link
+  Folder folder;     // null: this folder or a parent does not exist
+  std::string name;  // within the folder; never a link
   bool exists = false;
   struct stat status {};  // if it exists
 };
 
-// Throws FileError for links of other users than this one and root, for too many links, and for folders that may not be
-// searched. The end may be anything, and need not be there.
+// Throws FileError for links that belong to neither this user nor root, for too many links, and for folders without
+// search permission. The end may be of any kind, and need not exist.
 [[nodiscard]] PathEnd find_path_end(const std::string& path);
 
-// A folder that was created, and the one above it.
+// A created folder: its parent, and its name.
 using NewFolder = std::pair<Folder, std::string>;
 
-inline constexpr mode_t kNewFolderMode = 0777;  // less the umask, which the kernel takes off
+inline constexpr mode_t kNewFolderMode = 0777;  // less the umask, which the kernel applies
 
-// The folder of this path; those that are missing are created with `mode`, and added to `created`. Throws FileError as
-// above.
+// Opens a folder. Missing folders are created with `mode` and added to `created`. Throws FileError as above.
 [[nodiscard]] Folder open_or_create_folder(const std::string& path, std::vector<NewFolder>& created,
                                            mode_t mode = kNewFolderMode);
 

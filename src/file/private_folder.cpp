@@ -1,4 +1,4 @@
-// Owners and modes are those of what is open, not of what a name stood for a moment before.
+// Owners and modes are checked on open files, not on names, which may have changed meaning.
 #include "file/private_folder.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ PrivateFolder PrivateFolder::open_or_create(const std::string& path) {
     throw FileError(fmt::format("cannot use the folder '{}': it belongs to another user; name one of your own", path));
   }
   if ((status.st_mode & kModeBits) != kFolderMode) {
-    // Its rights cannot be changed through what was opened for nothing but a path.
+    // A descriptor opened with O_PATH cannot change permissions.
     const OpenFile changeable(::openat(folder->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!changeable.is_open() || ::fchmod(changeable.fd(), kFolderMode) != 0) {
       fail_on_file("use the folder", path, errno);
@@ -67,7 +67,7 @@ std::optional<PrivateFolder::File> PrivateFolder::read(const std::string& name) 
   const OpenFile file(::openat(folder_->fd(), name.c_str(), kFlags));
   struct stat status {};
   if (!file.is_open() || ::fstat(file.fd(), &status) != 0) return std::nullopt;
-  // One with a second name may be written to from another folder.
+  // A file with a second name may be written from another folder.
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || !is_own(status)) return std::nullopt;
   try {
     return File{read_all(file.fd(), path_ + "/" + name, limits::kMaxInputBytes), status.st_mtim};
@@ -79,7 +79,7 @@ std::optional<PrivateFolder::File> PrivateFolder::read(const std::string& name) 
 void PrivateFolder::write(const std::string& name, std::string_view text) const {
   remove_abandoned_files(folder_);
   FileBeside beside(folder_, kFileMode);
-  // The umask may have taken away what this user needs.
+  // The umask may have removed rights that this user needs.
   if (!beside.is_open() || ::fchmod(beside.fd(), kFileMode) != 0 || !beside.become(name, text)) {
     fail_on_file("write", path_ + "/" + name, errno);
   }

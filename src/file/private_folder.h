@@ -1,4 +1,4 @@
-// A folder for what a program keeps for itself and believes later: nobody else can have written what is read from it.
+// A folder for data that a program stores and later trusts: nobody else can have written what is read from it.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,19 @@ namespace gputopo {
 
 class PrivateFolder {
  public:
-  // Nothing where it is not there, belongs to another user, or others may write to it.
+  // Nothing if the folder does not exist, belongs to another user, or is writable by others.
   [[nodiscard]] static std::optional<PrivateFolder> open(const std::string& path);
-  // Creates it, and those above it that are missing, for this user alone (0700 whatever the umask takes away or
-  // leaves), and takes away what rights others have to one that is there. Throws FileError, also if it is another
-  // user's.
+  // Creates the folder and its missing parents for this user only (0700, whatever the umask), and removes rights that
+  // others have to an existing folder. Throws FileError, also if another user owns it.
   [[nodiscard]] static PrivateFolder open_or_create(const std::string& path);
 
   struct File {
     std::string text;
     std::timespec modified{};
   };
-  // Nothing where there is no plain file of this name, it belongs to another user, others may write to it, or it is
-  // larger than files of gputopo are.
+  // Nothing without a regular file of this name, if another user owns or may write it, or if it is too large.
   [[nodiscard]] std::optional<File> read(const std::string& name) const;
-  // Writes it whole or not at all, for this user alone (0600). Throws FileError.
+  // Writes the file whole or not at all, for this user only (0600). Throws FileError.
   void write(const std::string& name, std::string_view text) const;
 
  private:

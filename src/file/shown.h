@@ -1,4 +1,4 @@
-// A file's own text within a message: messages are one short line, and a terminal must not obey what a file says.
+// Quotes of a file's text in messages: a message is one short line, and a terminal must not execute a file's text.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace gputopo {
 
-// The first `most` bytes as visible text, "..." after them where there are more.
+// The first `most` bytes as visible text, followed by "..." if there are more.
 [[nodiscard]] inline std::string shown(std::string_view text, std::size_t most = limits::kMaxShown) {
   std::size_t end = most;
-  // Not in the middle of a character.
+  // Never cuts a UTF-8 character.
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return visible_line(text.substr(0, end)) + (text.size() > end ? "..." : "");
 }

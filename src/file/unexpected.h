@@ -1,4 +1,4 @@
-// Exceptions that are none of gputopo's own, in words that help: what() of the standard library's is for programmers.
+// Helpful messages for exceptions that are not gputopo's own: what() of the standard library is for programmers.
 #pragma once
 
 #include <exception>

@@ -10,7 +10,7 @@
 namespace gputopo {
 namespace {
 
-// Plain memory: a signal handler may neither allocate nor wait for a lock.
+// Plain memory, because a signal handler may neither allocate nor wait for a lock.
 struct UnfinishedSlot {
   std::atomic<bool> is_taken = false;
   std::atomic<bool> is_named = false;

@@ -16,8 +16,8 @@ bool is_command_code(std::uint32_t code) {
                      [&](const auto& range) { return range.first <= code && code <= range.second; });
 }
 
-// Whether a byte may be part of a command, or of no character at all. Some compilers take char for a signed number,
-// those for Arm for an unsigned one, so the byte is compared as what it is.
+// Whether a byte may be part of a command, or of no character at all. char is signed with some compilers and unsigned
+// with others (Arm), so the byte is compared as unsigned.
 bool is_special(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte < 0x20 || byte >= 0x7F;
@@ -28,7 +28,7 @@ std::string made_visible(std::string_view text, bool keeps_lines) {
   result.reserve(text.size());
   while (!text.empty()) {
     const auto* const special = std::ranges::find_if(text, is_special);
-    const auto plain = static_cast<std::size_t>(special - text.begin());  // nearly all of it
+    const auto plain = static_cast<std::size_t>(special - text.begin());  // nearly all of the text
     result += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
@@ -38,7 +38,7 @@ std::string made_visible(std::string_view text, bool keeps_lines) {
     if (c == '\n' || c == '\t') {
       result += keeps_lines ? c : ' ';
     } else if (text.starts_with("\r\n")) {
-      // The line end follows.
+      // The line feed follows.
     } else if (length == 0 || (length == 1 && is_command(character))) {
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else if (is_command(character)) {

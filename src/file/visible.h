@@ -1,4 +1,4 @@
-// Text of files, drivers and machines on its way to a person: what a terminal or a page would obey becomes visible.
+// Makes text of files, drivers and machines safe to show: what a terminal or a page would execute becomes visible.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,20 @@
 
 namespace gputopo {
 
-// Bytes of the UTF-8 sequence at the front of text that is not empty; 0 where it is none: overlong forms, surrogates
-// and what lies beyond Unicode are none (RFC 3629).
+// Length in bytes of the UTF-8 sequence at the start of a nonempty text. 0 if it is invalid, as overlong forms,
+// surrogates and code points beyond Unicode are (RFC 3629).
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 
-// The code point of one character, which is one sequence of UTF-8.
+// The code point of a character, given as one UTF-8 sequence.
 [[nodiscard]] std::uint32_t code_point(std::string_view character);
 
-// Whether the character, one sequence of UTF-8, is none to read but a command: control characters (C0, DEL, C1), the
-// marks that turn the direction of text, separators of lines, the byte order mark.
+// Whether a character (one UTF-8 sequence) is a command instead of text: control characters (C0, DEL, C1), marks that
+// change the text direction, line separators, the byte order mark.
 [[nodiscard]] bool is_command(std::string_view character);
 
-// One line. Line ends and tabs become spaces, commands and bytes that are no UTF-8 what C would write for them: \x1b,
-// \u202e.
+// Returns one line. Line ends and tabs become spaces; commands and invalid UTF-8 become C escapes: \x1b, \u202e.
 [[nodiscard]] std::string visible_line(std::string_view text);
-// The same, of any number of lines: line ends and tabs stay.
+// The same for several lines: line ends and tabs stay.
 [[nodiscard]] std::string visible_text(std::string_view text);
 
 }  // namespace gputopo

@@ -1,5 +1,4 @@
-// The tables of an Arrow file as a reader needs them: what generated code would be. Each says which of its fields must
-// lie within the buffer; nothing else of it is believed.
+// The FlatBuffers tables of an Arrow file, in place of generated code. Only fields that were checked are trusted.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -16,7 +15,7 @@ using Vector = flatbuffers::Vector<T>;
 template <typename T>
 using Tables = Vector<flatbuffers::Offset<T>>;
 
-// A table whose class has a function holds(checks), which says of each field what it is.
+// A table. The derived class has a function holds(checks) that checks each field.
 template <typename Derived>
 struct Part : flatbuffers::Table {
   template <typename T>
@@ -27,12 +26,12 @@ struct Part : flatbuffers::Table {
   [[nodiscard]] const T* pointer(flatbuffers::voffset_t at) const {
     return GetPointer<const T*>(at);
   }
-  [[nodiscard]] bool Verify(flatbuffers::Verifier& verifier) const {  // NOLINT: the name that flatbuffers calls
+  [[nodiscard]] bool Verify(flatbuffers::Verifier& verifier) const {  // NOLINT: flatbuffers calls this name
     return VerifyTableStart(verifier) && static_cast<const Derived*>(this)->holds({verifier, *this}) &&
            verifier.EndTable();
   }
 
-  // Pointers are followed only after the offset that leads there was checked.
+  // A pointer is followed only after its offset was checked.
   struct Checks {
     flatbuffers::Verifier& verifier;
     const Part& part;
@@ -80,7 +79,7 @@ struct Encoding : Part<Encoding> {
   }
 };
 
-// A type, of which one number is of interest: precision of floats, unit of times.
+// A type. The reader needs only one number of it: the precision of floats or the unit of times.
 struct TypeTable : Part<TypeTable> {
   [[nodiscard]] static bool holds(const Checks& checks) { return checks.number<std::int16_t>(field(0)); }
 };
@@ -91,7 +90,7 @@ struct Field : Part<Field> {
            (has_other_number_first() ? checks.offset(column::kType) : checks.table<TypeTable>(column::kType)) &&
            checks.table<Encoding>(column::kDictionary);
   }
-  // Types that have something else there are refused without a look at it.
+  // Other types keep something else in that field. They are refused unread.
   [[nodiscard]] bool has_other_number_first() const {
     const auto type = static_cast<Type>(number<std::uint8_t>(column::kTypeType, 0));
     return type != Type::kFloatingPoint && type != Type::kTimestamp;

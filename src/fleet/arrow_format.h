@@ -1,6 +1,5 @@
-// What the Arrow columnar format (version 1.0, IPC files) calls its parts: the numbers of Schema.fbs, Message.fbs and
-// File.fbs of its specification, https://arrow.apache.org/docs/format/Columnar.html. Just what a table of numbers and
-// of texts from dictionaries needs.
+// Numbers of the Arrow columnar format (version 1.0, IPC files; Schema.fbs, Message.fbs and File.fbs), as far as tables
+// of numbers and dictionary-encoded texts need them. Source: https://arrow.apache.org/docs/format/Columnar.html.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -12,15 +11,15 @@
 namespace gputopo::fleet::arrow {
 
 inline constexpr std::string_view kMagic = "ARROW1";
-inline constexpr std::size_t kAlignment = 8;  // of messages and of buffers
+inline constexpr std::size_t kAlignment = 8;  // alignment of messages and buffers
 inline constexpr std::uint32_t kContinuation = 0xFFFFFFFF;
-inline constexpr std::int16_t kVersion = 4;  // V5, of Arrow 1.0
+inline constexpr std::int16_t kVersion = 4;  // metadata version V5, of Arrow 1.0
 
 enum class Header : std::uint8_t { kSchema = 1, kDictionaryBatch = 2, kRecordBatch = 3 };
 enum class Type : std::uint8_t { kInt = 2, kFloatingPoint = 3, kUtf8 = 5, kBool = 6, kTimestamp = 10 };
 enum class Precision : std::int16_t { kSingle = 1, kDouble = 2 };
 
-// The place of field `index` in a table's vtable.
+// Vtable offset of field `index`.
 constexpr flatbuffers::voffset_t field(std::uint16_t index) {
   return static_cast<flatbuffers::voffset_t>(4 + 2 * index);
 }

@@ -20,7 +20,7 @@ namespace {
   throw FormatError(fmt::format("{} {}; give a store that 'gputopo fleet merge' wrote", place, why));
 }
 
-// The root of a flatbuffer that has been checked. The words are aligned as the file's need not be.
+// Returns the root of a verified flatbuffer. `words` are an aligned copy, because data in the file may be misaligned.
 template <typename T>
 const T* root_of(const std::vector<std::uint64_t>& words, std::size_t bytes, std::string_view place) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(words.data());
@@ -43,7 +43,7 @@ T at(std::string_view bytes, std::size_t index) {
   return value;
 }
 
-// A struct of a vector, which lies where it does: flatbuffers checks that it is within, and not that it is aligned.
+// Copies a struct out of a vector: flatbuffers checks that it lies in the buffer, but not its alignment.
 template <typename T>
 T element(const Vector<const T*>& vector, flatbuffers::uoffset_t index) {
   T value;
@@ -53,7 +53,7 @@ T element(const Vector<const T*>& vector, flatbuffers::uoffset_t index) {
 
 // ---- Columns of a batch ----
 
-// Goes through the nodes and buffers of a batch, column by column.
+// Walks through the nodes and buffers of a batch, column by column.
 class Columns {
  public:
   Columns(const BatchTable& batch, std::string_view body, std::string_view place)
@@ -69,7 +69,6 @@ class Columns {
   }
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(rows_); }
 
-  // Begins the next column.
   void next(const std::string& name) {
     name_ = name;
     if (nodes_ == nullptr || node_ >= nodes_->size()) fail("is missing");
@@ -84,7 +83,7 @@ class Columns {
   [[nodiscard]] bool is_null(std::size_t row) const {
     return is_valid_ && (static_cast<unsigned char>((*is_valid_)[row / 8]) >> row % 8 & 1U) == 0;
   }
-  // The bytes of so many values.
+  // Returns the bytes of at least `count` values.
   template <typename T>
   [[nodiscard]] std::string_view values(std::size_t count) {
     const std::string_view bytes = buffer();
@@ -179,7 +178,7 @@ std::string text_of(const flatbuffers::String* text, DecodingBudget& budget) {
   return text == nullptr ? "" : text->str();
 }
 
-// Only of the types that have it there, which Field::Verify has looked at.
+// Only for types whose first field is this number, which Field::Verify has checked.
 std::int16_t number_of(const TypeTable& type) { return type.number<std::int16_t>(arrow::field(0), 0); }
 
 Metadata metadata_of(const SchemaTable& columns, DecodingBudget& budget) {
@@ -323,7 +322,7 @@ void Reader::read_dictionary(const Place& place, std::size_t index, std::vector<
 Reader::Message Reader::message(const Place& place, std::string name) {
   const auto size = static_cast<std::int64_t>(bytes_.size());
   constexpr std::int32_t kPrefix = 8;
-  // Each in turn, for a sum could overflow.
+  // Each is checked separately: a sum could overflow.
   if (place.offset < 0 || place.offset > size || place.metadata_length < kPrefix ||
       place.metadata_length > size - place.offset || place.body_length < 0 ||
       place.body_length > size - place.offset - place.metadata_length) {

@@ -1,4 +1,4 @@
-// Reads the files of arrow_table.h.
+// Reads files in the format of arrow_table.h.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,26 @@
 
 namespace gputopo::fleet::arrow {
 
-// Counts the bytes that are decoded from a file. Blocks, buffers, texts and dictionaries are named by offsets, and many
-// offsets may lead to the same bytes, so the size of the file alone bounds nothing.
+// Limits the bytes decoded from a file. Blocks, buffers, texts and dictionaries are found by offsets, and many offsets
+// may point to the same bytes, so the file's size alone limits nothing.
 class DecodingBudget {
  public:
   explicit DecodingBudget(std::size_t file_bytes);
-  // Call it before the memory is allocated. Throws FormatError once it is too much.
+  // Call before allocating. Throws a FormatError when the budget is exhausted.
   void take(std::size_t bytes);
 
  private:
   std::uint64_t left_;
 };
 
-// Reads a file of a stranger: what is not as it should be is a FormatError that names the place, and no length is
-// believed that the file does not hold.
+// Reads an untrusted file: a defect throws a FormatError that names its place, and every length is checked.
 class Reader {
  public:
-  // The bytes outlive the reader.
+  // `bytes` must outlive the reader.
   explicit Reader(std::string_view bytes);
   [[nodiscard]] const Schema& schema() const { return schema_; }
   [[nodiscard]] std::size_t batch_count() const { return batches_.size(); }
-  // Codes are places in the column's dictionary, or null.
+  // Codes are indices into the column's dictionary, or null.
   [[nodiscard]] Batch batch(std::size_t index);
 
  private:
@@ -53,8 +52,8 @@ class Reader {
   std::string_view bytes_;
   DecodingBudget budget_;
   Schema schema_;
-  std::vector<int> index_bits_;               // of each column of texts
-  std::vector<std::int64_t> dictionary_ids_;  // of each column of texts
+  std::vector<int> index_bits_;               // per text column
+  std::vector<std::int64_t> dictionary_ids_;  // per text column
   std::vector<Place> batches_;
 };
 

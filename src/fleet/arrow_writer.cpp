@@ -30,13 +30,13 @@ void put(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The narrowest signed integer that counts a dictionary's entries: a column of a few names takes a byte a row.
+// Returns the narrowest signed integer for a dictionary's indices: a column with few names takes one byte per row.
 int index_bits(std::size_t entries) {
   if (entries <= std::numeric_limits<std::int8_t>::max()) return 8;
   return entries <= std::numeric_limits<std::int16_t>::max() ? 16 : 32;
 }
 
-// A body under construction: buffers one behind the other, each padded.
+// A message body under construction: padded buffers, one after another.
 struct Body {
   std::string bytes;
   std::vector<FieldNode> nodes;
@@ -194,7 +194,6 @@ Table batch_table(FlatBufferBuilder& builder, std::size_t rows, const Body& body
   return {builder.EndTable(start)};
 }
 
-// The flatbuffer of a message.
 std::string message_bytes(FlatBufferBuilder& builder, Header type, Table header, std::size_t body_length) {
   const auto start = builder.StartTable();
   builder.AddElement<std::int16_t>(message::kVersion, kVersion, 0);
@@ -265,7 +264,7 @@ void Writer::add(const Batch& batch) {
 
 std::string Writer::finish() && {
   put(bytes_, kContinuation);
-  put(bytes_, std::int32_t{0});  // no further message
+  put(bytes_, std::int32_t{0});  // end marker: no further message
   FlatBufferBuilder builder;
   const Table columns = schema_table(builder, schema_);
   const auto dictionaries = block_vector(builder, dictionaries_);

@@ -1,4 +1,4 @@
-// Writes the files of arrow_table.h.
+// Writes files in the format of arrow_table.h.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 namespace gputopo::fleet::arrow {
 
-// Writes a file batch by batch.
 class Writer {
  public:
-  // The schema outlives the writer.
+  // `schema` must outlive the writer.
   explicit Writer(const Schema& schema);
   void add(const Batch& batch);
   [[nodiscard]] std::string finish() &&;

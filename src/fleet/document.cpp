@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kNodeFormat = "gputopo-node";
 
-// The text of a member, empty where there is none: what is missing is accepted.
+// Returns a member's text. A missing member is accepted and gives an empty text.
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -49,7 +49,7 @@ Reading link_reading(const std::string& path, const Json& attribute) {
   return reading;
 }
 
-// "gpu3" is the third of the node's list.
+// Parses a place like "gpu3" into the index in the node's list.
 std::optional<std::size_t> gpu_index(std::string_view end) {
   constexpr std::string_view kGpu = "gpu";
   if (!end.starts_with(kGpu) || end.size() == kGpu.size() || end.size() > kGpu.size() + 4) return std::nullopt;
@@ -63,14 +63,14 @@ std::optional<std::size_t> gpu_index(std::string_view end) {
 
 struct Node {
   std::string host;
-  std::string name;  // of the host, if it was asked for
+  std::string name;  // host name, only if names are kept
   std::string driver;
   bool simulated = false;
   Document document;
-  std::vector<std::optional<std::size_t>> runs;  // by GPU of the node: its place among the runs
+  std::vector<std::optional<std::size_t>> runs;  // run index by GPU of the node
 };
 
-// Of a GPU whose links alone were measured: who it is, and what is told of it.
+// A GPU of which only links were measured: its identity and the values that the driver reports.
 Run run_without_report(const Json& gpu, const Node& node) {
   Run run{.model = text_at(gpu, "name"), .driver = node.driver, .simulated = node.simulated};
   for (const char* told : {"pcie_generation", "pcie_width"}) {
@@ -107,7 +107,7 @@ void read_gpu(const Json& gpu, std::size_t index, Node& node) {
   }
 }
 
-// Under the GPU at one of its ends, its origin first.
+// Stores the link with the GPU at one of its ends; the source has priority.
 void read_link(const Json& link, Node& node) {
   const std::string from = text_at(link, "from");
   const std::string to = text_at(link, "to");
@@ -132,7 +132,7 @@ void read_link(const Json& link, Node& node) {
       fmt::format("the link {}-{} is left out: neither end is a GPU with a report", shown(from), shown(to)));
 }
 
-// How wide the way between two GPUs is, as the driver tells: with the links of the same ends.
+// Stores the lane count between two GPUs, as the driver reports it, beside the link of the same ends.
 void read_peer(const Json& peer, Node& node) {
   const std::string from = text_at(peer, "from");
   const std::optional<std::size_t> index = gpu_index(from);
@@ -172,7 +172,7 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
   return std::move(node.document);
 }
 
-// What is longer no store may hold.
+// The store refuses longer texts.
 void check_texts(const Run& run) {
   const auto check = [](const std::string& text) {
     if (text.size() > limits::kMaxStoreText) {
@@ -188,7 +188,7 @@ void check_texts(const Run& run) {
 }
 
 Document read_any(std::string_view text, const std::string& place, bool keep_names) {
-  // A report is long: it is not parsed just to see that it is one.
+  // A quick search first: parsing a long report only to detect its kind would be slow.
   if (text.find(kNodeFormat) != std::string_view::npos) {
     const Json json = parse_json<Json>(text);
     if (json.is_object() && text_at(json, "format") == kNodeFormat) return read_node(json, place, keep_names);

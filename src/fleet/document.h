@@ -1,4 +1,4 @@
-// Documents of nodes and reports of GPUs, told apart and taken apart.
+// Splits node documents and GPU reports into runs.
 #pragma once
 
 #include <string>
@@ -11,12 +11,11 @@ namespace gputopo::fleet {
 
 struct Document {
   std::vector<Run> runs;
-  std::vector<std::string> problems;  // one line each: of what in it is no run
+  std::vector<std::string> problems;  // one line for each part that could not become a run
 };
 
-// `place`: what tells this report's GPU from others, where the document does not: its path within the folder. `name`:
-// what the run is called, empty if it is to have none but ids.
-// Throws FormatError: not JSON, neither a report nor a node's document.
+// `place` (the path within the folder) identifies the GPU if the document does not. With `keep_names` runs have names,
+// otherwise only ids. Throws a FormatError if `text` is not JSON, or neither a report nor a node's document.
 [[nodiscard]] Document read_document(std::string_view text, const std::string& place, bool keep_names);
 
 }  // namespace gputopo::fleet

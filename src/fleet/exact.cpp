@@ -15,7 +15,7 @@ bool is_told(const Store& store, const StoredReading& reading) {
   return source == "api" || source == "inferred";
 }
 
-// Of a group so large at least so many must agree; of a few, all but one.
+// In a large group the share decides; in a small one, all GPUs but one must agree.
 bool is_mode(std::size_t count, std::size_t all, const JudgeParameters& parameters) {
   if (all < parameters.least_gpus_for_exact || 2 * count <= all) return false;
   const auto share = static_cast<double>(count) / static_cast<double>(all);
@@ -52,7 +52,7 @@ void add_numbers(const Store& store, const Population& population, const JudgePa
   if (!mode) return;
   for (const NumberCell& cell : population.numbers) {
     const StoredReading& reading = *cell.reading;
-    // An interval that holds what the others have is no difference.
+    // An interval that contains the group's value is no difference.
     const bool may_be_same = static_cast<double>(reading.low) <= *mode && *mode <= static_cast<double>(reading.high);
     if (reading.value == *mode || may_be_same) continue;
     ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, reading)};
@@ -83,7 +83,7 @@ void add_texts(const Store& store, const Population& population, const JudgePara
   }
 }
 
-// What nearly all have, and a few could not find out.
+// Adds values that nearly all GPUs have but a few could not determine.
 void add_absent(const Store& store, const Population& population, std::size_t gpus, const JudgeParameters& parameters,
                 std::vector<ExactOddity>& found) {
   const std::size_t known = population.numbers.size() + population.texts.size();
@@ -100,7 +100,7 @@ void add_absent(const Store& store, const Population& population, std::size_t gp
 
 bool is_constant(const Store& store, const Population& population, const JudgeParameters& parameters) {
   if (population.numbers.empty()) return false;
-  // What is told and differs among many is a setting or another build, and no spread.
+  // A value that the driver reports and that varies is a setting or another variant, not a spread.
   if (is_told(store, *population.numbers.front().reading)) return true;
   return population.kind.is_structure && number_mode(population, parameters).has_value();
 }

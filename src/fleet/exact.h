@@ -1,5 +1,4 @@
-// What is the same on all GPUs of a group but a few: numbers of SMs, sizes that the driver tells, modes, what a link
-// is.
+// Finds values on which all GPUs of a group but a few agree exactly: SM counts, driver sizes, modes, link kinds.
 #pragma once
 
 #include <vector>
@@ -11,12 +10,11 @@ namespace gputopo::fleet {
 struct ExactOddity {
   std::uint32_t gpu = 0;
   OddValue value;
-  // Measured of a part of the chip, or a way of working that was inferred from behaviour: measuring may have erred, and
-  // it is a note.
+  // False (only a note) for values of a part of the chip and for inferred behavior: the measurement may be wrong.
   bool is_fault = true;
 };
 
-// Whether the numbers of a population are constants of the model: told by the driver, or nearly all the same.
+// True if a population's numbers are constants of the model: the driver reports them, or nearly all GPUs agree.
 [[nodiscard]] bool is_constant(const Store& store, const Population& population, const JudgeParameters& parameters);
 
 [[nodiscard]] std::vector<ExactOddity> exact_oddities(const Store& store, const Population& population,

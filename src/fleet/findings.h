@@ -1,4 +1,4 @@
-// A judgement for people and for programs.
+// Formats a Judgement for people and for programs.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace gputopo::fleet {
 
-// A paragraph for each odd GPU, what tells most first. `everything`: all of its values, however many.
+// One paragraph per odd GPU, strongest evidence first. `everything` prints all of its values without a limit.
 [[nodiscard]] std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything);
-// A row for each odd value (RFC 4180).
+// One row per odd value (RFC 4180).
 [[nodiscard]] std::string findings_to_csv(const Judgement& judgement);
-// The text format of Prometheus; the same where the store could not be read: a collector must see that.
+// The text format of Prometheus. If the store could not be read, failure_to_prometheus() reports that to the collector.
 [[nodiscard]] std::string findings_to_prometheus(const Judgement& judgement);
 [[nodiscard]] std::string failure_to_prometheus(std::string_view problem);
 
-// ---- What they have in common ----
+// ---- Shared by all formats ----
 
-// The name, else the id.
+// Returns the GPU's name if known, otherwise its id.
 [[nodiscard]] std::string called(const GpuName& who);
 // "NVIDIA H200, driver 580.65.06".
 [[nodiscard]] std::string group_title(const Group& group);

@@ -19,13 +19,13 @@ using report::Markup;
 using report::markup;
 using report::ProgramText;
 
-// GPUs of a map: the odd ones, then those that are farthest off. A page of a large fleet stays small.
+// Largest number of GPUs in a map: odd ones first, then the farthest off. It keeps pages of large fleets small.
 constexpr std::size_t kMapRows = 100;
-constexpr std::size_t kWholeFindings = 20;  // that show the values that are not odd, too
-constexpr int kShades = 4;                  // on either side
-constexpr double kOfShade = 2;              // deviations
+constexpr std::size_t kWholeFindings = 20;  // findings that also show their ordinary values
+constexpr int kShades = 4;                  // on each side
+constexpr double kOfShade = 2;              // deviations per shade
 
-// Beside the style of all pages. Blue and red, which who sees no green tells apart; what is far off is also a number.
+// Added to the style of all pages. Colorblind readers can tell blue from red, and strong deviations also show a number.
 constexpr std::string_view kStyle =
     "table.map{border-collapse:collapse;font-size:11px;width:auto}table.map "
     "th.path{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:normal;text-align:left}table.map "
@@ -50,7 +50,6 @@ Markup cell(float score) {
 
 std::string anchor(std::size_t finding) { return fmt::format("odd-{}", finding); }
 
-// Place of a finding by GPU.
 using Places = std::map<std::string, std::size_t>;
 
 std::vector<std::size_t> rows_of(const Group& group, const Places& odd) {
@@ -113,7 +112,7 @@ Markup value_row(const OddValue& value) {
                 judged, to_string(value.basis), value.decides ? "yes" : "");
 }
 
-// What is not odd, for who wants all that is known of the GPU.
+// The values that are not odd, for readers who want everything about the GPU.
 Markup others_html(const Finding& finding) {
   Markup text = markup(
       "<details><summary>The other {} values</summary>\n<div class=\"scroll\"><table><thead><tr><th "

@@ -1,4 +1,4 @@
-// A judgement as a page.
+// Formats a Judgement as a web page.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace gputopo::fleet {
 
-// One page without scripts and network: a map of GPUs by value, and each odd GPU.
+// One page without scripts or network access: a map of GPUs by value, and each odd GPU.
 [[nodiscard]] std::string findings_to_html(const Judgement& judgement);
 
 }  // namespace gputopo::fleet

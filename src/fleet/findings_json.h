@@ -1,4 +1,4 @@
-// A judgement as JSON.
+// Formats a Judgement as JSON.
 #pragma once
 
 #include <string>

@@ -22,7 +22,6 @@
 namespace gputopo::fleet {
 namespace {
 
-// A group with what was made of it.
 struct Judged {
   Members members;
   std::vector<Population> populations;
@@ -30,11 +29,11 @@ struct Judged {
   std::vector<ExactOddity> exact;
 };
 
-// The p-values up to which scores are finds, by family.
+// Largest p-value that counts as a find, by family.
 using Thresholds = std::array<double, kFamilies>;
 
-// Of a GPU its least chance counts, times how many it had: a hundred bad values of one GPU are one find, and make no
-// others likelier.
+// Uses a GPU's smallest p-value times its number of tests (Bonferroni), so a hundred bad values of one GPU are one find
+// that does not make others likelier.
 void add_gpus(const std::vector<Score>& scores, std::size_t gpus, std::vector<double>& p_values,
               std::vector<std::size_t>& chances) {
   std::vector<double> least(gpus, 1);
@@ -50,14 +49,14 @@ void add_gpus(const std::vector<Score>& scores, std::size_t gpus, std::vector<do
   }
 }
 
-// See JudgeParameters::well_fitted_gpus.
+// JudgeParameters::well_fitted_gpus has the reason.
 double aimed_rate(const JudgeParameters& parameters, Family family, std::size_t gpus) {
   if (is_of_sums(family)) return parameters.false_alarm_rate;
   const double times = static_cast<double>(gpus) / static_cast<double>(parameters.well_fitted_gpus);
   return parameters.false_alarm_rate * std::pow(std::max(times, 1.0), -parameters.rate_power);
 }
 
-// By family, the p-value of a whole GPU up to which it is a find.
+// Returns the largest corrected p-value of a whole GPU that is a find, by family.
 Thresholds thresholds_of(const std::vector<Judged>& groups, const JudgeParameters& parameters, std::size_t& tests) {
   std::array<std::vector<double>, kFamilies> p_values;
   for (std::size_t family = 0; family < kFamilies; ++family) {
@@ -81,7 +80,6 @@ Thresholds thresholds_of(const std::vector<Judged>& groups, const JudgeParameter
   return thresholds;
 }
 
-// How many scores each GPU has in a family.
 std::vector<double> chances_of(const Judged& group, std::size_t family) {
   std::vector<double> counts(group.members.gpus.size());
   for (const Score& score : group.families[family].all) ++counts[score.gpu];
@@ -106,17 +104,15 @@ OddValue odd_value(const Store& store, const Population& population, const Score
   return odd;
 }
 
-// What is known of one odd GPU.
 struct Case {
   bool is_found = false;
   double p_value = 1;
   double together_p_value = 1;
   std::uint32_t aspect = 0;
-  bool is_change = false;  // the aspect
+  bool is_change = false;  // the aspect is odd by its change
   bool is_worse = true;
 };
 
-// The GPUs that have a find, by their place in the group.
 std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& thresholds) {
   std::map<std::uint32_t, Case> cases;
   for (std::size_t family = 0; family < kFamilies; ++family) {
@@ -145,7 +141,7 @@ std::string where_of(const Case& found) {
                      found.is_change ? " than it was" : "");
 }
 
-// Values that decided, that are far off, or that made up what is odd as a whole.
+// True for values that decided, that are far off, or that contributed to an odd aspect.
 bool is_listed(const Score& score, const ValueKind& kind, const Case& found, bool is_change, bool decides,
                const JudgeParameters& parameters) {
   if (decides || std::abs(score.score) >= parameters.listed_score) return true;
@@ -155,7 +151,7 @@ bool is_listed(const Score& score, const ValueKind& kind, const Case& found, boo
   return is_of_aspect && worse_sign(kind) * score.score * (found.is_worse ? 1 : -1) >= kContributes;
 }
 
-// What decided first, constants before the others, and what is farthest off.
+// Sorts each GPU's values: deciding ones first, constants before others, then by distance.
 std::vector<Finding> sorted_findings(std::map<std::uint32_t, Finding>&& findings) {
   std::vector<Finding> result;
   for (auto& [gpu, finding] : findings) {
@@ -219,12 +215,12 @@ void fill_map(const Store& store, const Judged& judged, std::size_t index, Group
     float& cell = group.scores[score.gpu * group.paths.size() + columns[score.population]];
     const int sign = worse_sign(judged.populations[score.population].kind);
     const auto value = static_cast<float>(sign == 0 ? score.score : sign * score.score);
-    // Of several links of a kind the one that is farthest off.
+    // The map shows the farthest off of several links of one kind.
     if (std::isnan(cell) || std::abs(value) > std::abs(cell)) cell = value;
   }
 }
 
-// Memory and time grow with GPUs times values, and not with what a store has of them.
+// Memory and time grow with GPUs times values, not with the number of readings in the store.
 void check_table(const Judged& judged, const JudgeParameters& parameters) {
   std::size_t values = 0;
   std::size_t used = 0;
@@ -253,7 +249,7 @@ void note_group(const JudgeParameters& parameters, Group& group) {
                    : fmt::format("fewer than {}: only what must be the same is compared", parameters.least_gpus);
 }
 
-// Differences that measuring may have made, a line for each value.
+// Notes differences that measurement errors may explain, one line per value.
 void note_uncertain(const Judged& judged, Judgement& judgement) {
   std::map<std::string, std::size_t> counts;
   for (const ExactOddity& oddity : judged.exact) {

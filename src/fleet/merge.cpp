@@ -28,7 +28,7 @@ bool is_report_name(const fs::path& path) {
 
 using Complain = std::function<void(const std::string& problem)>;
 
-// A folder that cannot be read, or ceases to be there, is told to `complain` and costs no other.
+// Reports a folder that is unreadable or disappears to `complain` and continues with the others.
 std::vector<Source> files_below(const std::string& folder, const Complain& complain) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
@@ -42,7 +42,7 @@ std::vector<Source> files_below(const std::string& folder, const Complain& compl
     fs::directory_iterator entry(below, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
       std::error_code ignored;
-      // Links to folders are not followed: they may lead round in a circle.
+      // Links to folders are not followed, because they may form a cycle.
       if (entry->is_directory(ignored)) {
         if (!entry->is_symlink(ignored)) folders.push_back(entry->path());
       } else if (is_report_name(entry->path())) {
@@ -55,7 +55,7 @@ std::vector<Source> files_below(const std::string& folder, const Complain& compl
   return sources;
 }
 
-// 2026-11-25, 20261125, with anything behind that is no letter but T.
+// True for names like 2026-11-25 or 20261125, also with a time: digits and the characters -_:.TZ.
 bool is_date(std::string_view name) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::size_t digits = 0;

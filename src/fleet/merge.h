@@ -1,4 +1,4 @@
-// Many files become one store, one after the other: what was read of a file is all that stays of it.
+// Merges many files into one store. Files are read one by one, and only what the store keeps stays in memory.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 namespace gputopo::fleet {
 
 struct MergeOptions {
-  bool keep_names = false;  // of hosts, and of files where these name none
+  bool keep_names = false;  // host names, or file paths if the document has no host name
 };
 
 struct MergeSummary {
-  std::size_t files = 0;     // that were read or known
-  std::size_t known = 0;     // that the store had
-  std::size_t added = 0;     // runs
-  std::size_t repeated = 0;  // runs that were there already, from another file
+  std::size_t files = 0;     // files read or already known
+  std::size_t known = 0;     // files that the store already had
+  std::size_t added = 0;     // new runs
+  std::size_t repeated = 0;  // runs that another file already contained
   std::size_t problems = 0;
 };
 
-// Every *.json below the folders, in the order of their names, or a file itself. A file or a folder within that cannot
-// be read is told to `say` in a line, and the others are read. Throws FileError where one of `folders` is not there.
+// Reads every *.json below the folders, sorted by path, or a given file. An unreadable file or subfolder costs one line
+// to `say`; the others are still read. Throws a FileError if one of `folders` does not exist.
 [[nodiscard]] MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
                                  const std::function<void(const std::string& problem)>& say);
 
-// What tells a file's GPU from others: its path within the folder without ".json" and without folders that are called
-// like a date (2026-11-25, 20261125T0300), so that each night's runs are of the same GPUs.
+// Identifies a file's GPU: the path within the folder without ".json" and without folders named like a date
+// (2026-11-25, 20261125T0300), so that the runs of all nights belong to the same GPU.
 [[nodiscard]] std::string place_of(const std::string& path_in_folder);
 
 }  // namespace gputopo::fleet

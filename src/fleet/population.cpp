@@ -50,7 +50,7 @@ void note_times(const Store& store, const std::vector<GpuRuns>& gpus, std::int64
   note(old, "last measured more than a week before the newest run of the fleet");
 }
 
-// The latest run of each GPU, and those before it that can be compared with it.
+// Returns each GPU's latest run and the comparable runs before it.
 std::vector<GpuRuns> runs_by_gpu(const Store& store) {
   std::unordered_map<Word, std::vector<std::size_t>> by_gpu;
   for (std::size_t i = 0; i < store.runs().size(); ++i) by_gpu[store.runs()[i].gpu].push_back(i);
@@ -64,7 +64,7 @@ std::vector<GpuRuns> runs_by_gpu(const Store& store) {
     }
     gpus.push_back(std::move(entry));
   }
-  std::ranges::sort(gpus, {}, &GpuRuns::latest);  // as merged, not as a hash has them
+  std::ranges::sort(gpus, {}, &GpuRuns::latest);  // restores merge order: a hash map has no stable order
   return gpus;
 }
 
@@ -89,7 +89,7 @@ void note_mixture(const std::vector<Members>& groups, Judgement& judgement) {
   }
 }
 
-// What the paths of a store stand for, each looked up once.
+// Looks up the kind of each path once.
 class Kinds {
  public:
   explicit Kinds(const Store& store) : store_(store) {}
@@ -104,7 +104,7 @@ class Kinds {
   std::unordered_map<Word, std::optional<ValueKind>> kinds_;
 };
 
-// "nvlink" by "gpu0-gpu1".
+// Maps link to kind: "gpu0-gpu1" to "nvlink".
 std::map<std::string, std::string> link_kinds(const Store& store, const StoredRun& run, Kinds& kinds) {
   std::map<std::string, std::string> result;
   for (std::size_t i = run.first; i < run.end; ++i) {
@@ -115,13 +115,12 @@ std::map<std::string, std::string> link_kinds(const Store& store, const StoredRu
   return result;
 }
 
-// What is at the ends of a link: "host-gpu" of "host0-gpu3", for a way there is not the way back.
+// Turns "host0-gpu3" into "host-gpu". The two directions of a link stay distinct.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;
 }
 
-// Finds the population that a reading belongs to, or makes it.
 class Collector {
  public:
   explicit Collector(const Store& store) : store_(store), kinds_(store) {}
@@ -142,7 +141,7 @@ class Collector {
  private:
   Population& population_of(const StoredReading& reading, const std::map<std::string, std::string>& links) {
     const ValueKind& kind = kinds_.of(reading);
-    // Numbers of links are compared within a kind of link; what a link is, place by place.
+    // Numbers of links are compared within one kind of link. Texts of links are compared place by place.
     if (kind.link.empty() || !std::isfinite(reading.value)) {
       const auto [place, is_new] = by_path_.try_emplace(reading.path, populations_.size());
       if (is_new) add_population(store_.text(reading.path), reading, kind);

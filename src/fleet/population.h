@@ -1,4 +1,4 @@
-// The GPUs of a fleet, each by its latest run, in groups that can be compared; and of each value those of all of them.
+// Groups a fleet's GPUs, each by its latest run, for comparison, and collects each value of all GPUs of a group.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace gputopo::fleet {
 
-// Places in Store::runs(), in the order of time.
+// Indices into Store::runs(), in order of time.
 struct GpuRuns {
   std::size_t latest = 0;
-  std::vector<std::size_t> earlier;  // of the same model, driver and profile
+  std::vector<std::size_t> earlier;  // runs with the same model, driver and profile
 };
 
 struct Members {
@@ -22,13 +22,13 @@ struct Members {
 };
 
 struct NumberCell {
-  std::uint32_t gpu = 0;  // place in Members::gpus
+  std::uint32_t gpu = 0;  // index into Members::gpus
   const StoredReading* reading = nullptr;
 };
 
-// One value of all GPUs of a group: one of each, but for links, of which a GPU has several of a kind.
+// One value of all GPUs of a group. Each GPU contributes one number, or several for links of one kind.
 struct Population {
-  std::string path;  // of links "link.gpu-gpu.nvlink.copy_bandwidth"
+  std::string path;  // for links "link.gpu-gpu.nvlink.copy_bandwidth"
   std::string unit;
   ValueKind kind;
   std::vector<NumberCell> numbers;
@@ -36,7 +36,7 @@ struct Population {
   std::vector<NumberCell> absent;  // with a reason
 };
 
-// Groups in the order of their names. Notes what may mislead.
+// Returns the groups sorted by name. Adds notes to `judgement` about misleading data.
 [[nodiscard]] std::vector<Members> groups_of(const Store& store, std::int64_t now, Judgement& judgement);
 
 [[nodiscard]] std::vector<Population> populations_of(const Store& store, const Members& members);

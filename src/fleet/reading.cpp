@@ -14,7 +14,7 @@
 namespace gputopo::fleet {
 namespace {
 
-// Lists of numbers and maps of SMs differ from chip to chip, and are long.
+// Number lists and SM maps differ from chip to chip and are long, so they are left out.
 std::optional<std::string> text_of(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -24,7 +24,7 @@ std::optional<std::string> text_of(const Value& value) {
   return std::nullopt;
 }
 
-// Nothing of what there cannot be or nobody asked for, and of what no column holds.
+// Skips values that cannot exist, that nobody requested, or that fit no column.
 std::optional<Reading> reading_of(std::string path, const Attribute& attribute) {
   Reading reading{.path = std::move(path), .unit = attribute.unit, .source = std::string(to_string(attribute.source))};
   if (!attribute.available()) {
@@ -84,7 +84,7 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
 
 std::string timestamp_text(std::int64_t seconds) {
   using namespace std::chrono;
-  // A store may hold any number: beyond four digits of a year it is shown as it is.
+  // A store may hold any number. Years beyond four digits are printed as seconds.
   constexpr std::int64_t kEnd = 253402300800;
   if (seconds < 0 || seconds >= kEnd) return fmt::format("{} s", seconds);
   const sys_seconds time{std::chrono::seconds(seconds)};

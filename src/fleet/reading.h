@@ -1,5 +1,4 @@
-// What a fleet keeps of a report: a run of one GPU, and a reading of each of its values. Reads what `gputopo --json`
-// and `gputopo node --json` write.
+// A run of one GPU and a reading of each value, from the output of `gputopo --json` and `gputopo node --json`.
 #pragma once
 
 #include <cmath>
@@ -21,30 +20,30 @@ struct Reading {
   std::string unit;
   std::string source;  // as in the report
   std::string reason;  // why there is no value
-  std::string text;    // of a value that is no number
+  std::string text;    // a value that is not a number
 };
 
 struct Run {
   std::string host;  // an anonymous id
   std::string gpu;   // an anonymous id, stable over runs
-  std::string name;  // what people call it: only where that was asked for
+  std::string name;  // readable name; only if names are kept
   std::string model;
   std::string driver;
-  std::string profile;                    // of an instance of a GPU
+  std::string profile;                    // profile of a MIG instance
   std::optional<std::int64_t> timestamp;  // seconds since 1970, UTC
   bool simulated = false;
   std::vector<Reading> readings;
 };
 
-// Stable, and says nothing of what it is made of: 16 digits.
+// Returns a stable id of 16 digits that does not reveal `text`.
 [[nodiscard]] std::string anonymous_id(std::string_view text);
 
-// Of ISO 8601 in UTC, as reports have it; nothing of anything else.
+// Parses ISO 8601 in UTC, the format of reports. Returns nothing for any other text.
 [[nodiscard]] std::optional<std::int64_t> parse_timestamp(std::string_view text);
-// The other way: "2026-11-25T16:10:06Z".
+// The inverse: "2026-11-25T16:10:06Z".
 [[nodiscard]] std::string timestamp_text(std::int64_t seconds);
 
-// The values of a report, for tests and for what reads documents.
+// Extracts a report's values; also used by document readers and tests.
 [[nodiscard]] Run run_of(const Topology& topology);
 
 }  // namespace gputopo::fleet

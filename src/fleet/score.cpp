@@ -14,16 +14,16 @@
 namespace gputopo::fleet {
 namespace {
 
-constexpr double kIntervalDeviations = 2 * 1.96;  // from the low to the high end of a 95% interval
+constexpr double kIntervalDeviations = 2 * 1.96;  // width of a 95% interval
 
-// Numbers of one kind, in which ratios are distances where all are positive.
+// Numbers of one kind, on a logarithmic scale if all are positive, so that distances are ratios.
 struct Sample {
   struct Item {
     std::uint32_t gpu = 0;
     const StoredReading* reading = nullptr;
     double value = 0;
-    double error = 0;   // of its own measurement, one standard deviation
-    double before = 0;  // of changes: what it was
+    double error = 0;   // standard deviation of its own measurement
+    double before = 0;  // for changes: the earlier value
   };
   std::uint32_t population = 0;
   bool is_logarithmic = true;
@@ -58,13 +58,13 @@ std::size_t gpu_count(const Sample& sample) {
   return static_cast<std::size_t>(std::unique(gpus.begin(), gpus.end()) - gpus.begin());
 }
 
-// A single value may have heavy tails that its inner part hardly shows; sums of several are nearly normal.
+// A single value may have heavy tails that its inner part hardly shows; sums of several values are nearly normal.
 constexpr stats::TailParameters kValueFit = {.benefit_of_doubt = 1};
-// As a part of a sum it is no find by itself, and nothing is to be believed of it that the values do not show.
+// A summand is no find by itself, so only the tails that its values show count.
 constexpr stats::TailParameters kSummandFit = {};
 constexpr stats::TailParameters kSumFit = {.prior_inverse_freedom = 0.01, .prior_deviation = 0.03};
 
-// Adds the scores of a sample. What is less than a part of the value nobody cares for.
+// Adds the scores of a sample. The scale has a lower limit, because tiny relative differences do not matter.
 void add_scores(const Sample& sample, const JudgeParameters& parameters, const stats::TailParameters& tails,
                 std::vector<Score>& scores) {
   if (gpu_count(sample) < parameters.least_gpus) return;
@@ -81,7 +81,7 @@ void add_scores(const Sample& sample, const JudgeParameters& parameters, const s
   fit.scale_above = std::max(fit.scale_above, least);
   const double usual_error = stats::median(errors);
   for (const Sample::Item& item : sample.items) {
-    // The scale holds what measuring usually adds.
+    // The scale already contains the usual measurement error, so only the excess is added.
     const double more = std::max(item.error * item.error - usual_error * usual_error, 0.0);
     scores.push_back({.gpu = item.gpu,
                       .population = sample.population,
@@ -94,7 +94,7 @@ void add_scores(const Sample& sample, const JudgeParameters& parameters, const s
 
 // ---- Changes of a GPU ----
 
-// The readings of earlier runs of a GPU, by path.
+// Values of a GPU's earlier runs, by path.
 using History = std::unordered_map<Word, std::vector<double>>;
 
 History history_of(const Store& store, const GpuRuns& gpu) {
@@ -152,21 +152,21 @@ std::vector<Score> together_of(const std::vector<Sample>& samples, const std::ve
 
 // How the scores of a family are fitted (stats::TailParameters).
 struct Tails {
-  // Values of one GPU are alike: all of a group tell as much as so many independent ones.
+  // Number of independent values that a GPU's scores count as: values of one GPU are similar.
   double independent = 10;
   double prior_inverse_freedom = 0.02;
   double prior_deviation = 0.05;
   double benefit_of_doubt = 2;
 };
-// A single value may have tails of its own. Sums of many are nearly normal, whatever the values are.
+// A single value may have its own tails. Sums of many values are nearly normal, whatever each value is.
 constexpr Tails kOfValues = {};
 constexpr Tails kOfSums = {
     .independent = 3, .prior_inverse_freedom = 0.01, .prior_deviation = 0.02, .benefit_of_doubt = 0.5};
-// From how far out scores have no say: the few GPUs beyond may be those with faults.
+// The outermost scores do not influence the fit, because those few GPUs may be faulty.
 constexpr double kOuterPart = 0.01;
 constexpr double kOuterGpus = 4;
 constexpr double kMostOuterPart = 0.25;
-// Less is never a find, and needs no chance.
+// Smaller scores are never a find and need no p-value.
 constexpr double kLeastScore = 2.8;
 
 void add_p_values(std::vector<Score>& scores, std::size_t gpus, const Tails& tails) {

@@ -1,4 +1,4 @@
-// How far the values of each GPU of a group lie off those of the others, one by one and several together.
+// Scores how far each GPU's values deviate from those of its group, individually and several together.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,36 @@
 
 namespace gputopo::fleet {
 
-// The ways of looking at a GPU. The chance of a false alarm is shared among them.
+// The tests of a GPU. They share the false alarm rate.
 enum class Family : std::uint8_t { kValues, kTogether, kChanges, kChangesTogether };
 inline constexpr std::size_t kFamilies = 4;
-// Sums of many are nearly normal, whatever the values are.
+// Sums of many values are nearly normal, whatever the distribution of each value.
 [[nodiscard]] constexpr bool is_of_sums(Family family) {
   return family == Family::kTogether || family == Family::kChangesTogether;
 }
 
-// A value of a GPU, or those of a part of it together.
+// Score of one value of a GPU, or of all values of one part together.
 struct Score {
   std::uint32_t gpu = 0;
-  std::uint32_t population = 0;            // of together: the aspect
-  const StoredReading* reading = nullptr;  // of together: null
-  double usual = 0;                        // what was to be expected
-  double score = 0;                        // deviations of a normal distribution; of together positive is worse
+  std::uint32_t population = 0;            // for sums: the aspect
+  const StoredReading* reading = nullptr;  // null for sums
+  double usual = 0;                        // expected value
+  double score = 0;                        // deviations of a normal distribution; for sums, positive is worse
   double p_value = 1;
-  bool is_held = false;  // near the centre by JudgeParameters::least_relative_scale: tells nothing of how scores lie
+  bool is_held = false;  // least_relative_scale set the scale: no evidence of how scores are distributed
 };
 
-// Scores of one family: those that are rare at all have their chance, the others 1.
+// Scores of one family. Only large scores get their p-value; all others have 1.
 struct Scores {
   std::vector<Score> all;
 };
 
-// By family.
+// Indexed by family.
 [[nodiscard]] std::vector<Scores> scores_of(const Store& store, const Members& members,
                                             const std::vector<Population>& populations,
                                             const JudgeParameters& parameters);
 
-// 1 where a positive score of such values is worse, -1 where it is better, else 0.
+// Returns 1 if a positive score of such values is worse, -1 if it is better, otherwise 0.
 [[nodiscard]] int worse_sign(const ValueKind& kind);
 
 }  // namespace gputopo::fleet

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-// A bound of an interval that is no less wide than it was.
+// Rounds a bound outward, so that the interval never becomes narrower.
 float rounded_down(double value) {
   const auto near = static_cast<float>(value);
   return static_cast<double>(near) > value ? std::nextafter(near, -INFINITY) : near;
@@ -26,7 +26,6 @@ bool is_single(double value) {
   return std::isfinite(value) && std::abs(value) < static_cast<double>(std::numeric_limits<float>::max());
 }
 
-// All that is in a run, as text.
 std::string content_of(const Run& run) {
   std::string content = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", run.host, run.gpu, run.model, run.driver,
                                     run.profile, run.timestamp.value_or(-1), run.simulated);

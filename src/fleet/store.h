@@ -1,5 +1,4 @@
-// All that a fleet keeps: runs of GPUs and their readings, in memory as numbers and as one Arrow file (docs/fleet.md
-// has its columns).
+// A fleet's runs and their readings, as numbers in memory and as one Arrow file (docs/fleet.md lists its columns).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace gputopo::fleet {
 
-using Word = std::uint32_t;  // a text of the store; 0: the empty one, which is null in the file
+using Word = std::uint32_t;  // a text of the store; 0: the empty text, null in the file
 inline constexpr Word kNoWord = 0;
 
 class Words {
@@ -33,8 +32,8 @@ class Words {
 };
 
 struct StoredRun {
-  Word report;  // an id of its content
-  Word file;    // an id of the content of the file that it came in
+  Word report;  // id of the run's content
+  Word file;    // id of the content of the run's file
   Word host;
   Word gpu;
   Word name;
@@ -43,12 +42,12 @@ struct StoredRun {
   Word profile;
   std::optional<std::int64_t> timestamp;
   bool simulated = false;
-  std::size_t first = 0;  // its readings are [first, end)
+  std::size_t first = 0;  // readings are [first, end)
   std::size_t end = 0;
 };
 
 struct StoredReading {
-  double value;  // not a number: none
+  double value;  // NaN: none
   float low;     // rounded outward
   float high;
   Word path;
@@ -60,10 +59,10 @@ struct StoredReading {
 
 class Store {
  public:
-  // The ids of a file and of runs are of their content.
+  // Returns the id of a file's content.
   [[nodiscard]] static std::string file_id(std::string_view content);
   [[nodiscard]] bool has_file(const std::string& id) const { return files_.contains(id); }
-  // False, and nothing is added, if the same content of the same GPU is there already.
+  // Returns false and adds nothing if the store already has the same content of the same GPU.
   bool add(const Run& run, const std::string& file);
 
   [[nodiscard]] const std::vector<StoredRun>& runs() const { return runs_; }

@@ -24,7 +24,7 @@ constexpr const char* kVersionKey = "gputopo_fleet_store";
 constexpr const char* kVersion = "1";
 constexpr std::size_t kBatchRows = 1 << 16;
 
-// Columns of texts: of the run, then of the reading.
+// Text columns: first those of the run, then those of the reading.
 struct RunColumn {
   const char* name;
   Word StoredRun::*word;
@@ -43,7 +43,7 @@ constexpr ReadingColumn kReadingColumns[] = {{"path", &StoredReading::path},
                                              {"reason", &StoredReading::reason},
                                              {"text", &StoredReading::text}};
 constexpr std::size_t kTexts = std::size(kRunColumns) + std::size(kReadingColumns);
-// Behind the texts of the run and of the reading.
+// Columns after the texts of run and reading.
 enum Number : std::size_t { kTimestamp = kTexts, kSimulated, kValue, kLow, kHigh, kColumns };
 constexpr std::pair<const char*, Kind> kNumbers[] = {{"timestamp", Kind::kTime},
                                                      {"simulated", Kind::kFlag},
@@ -51,10 +51,10 @@ constexpr std::pair<const char*, Kind> kNumbers[] = {{"timestamp", Kind::kTime},
                                                      {"low", Kind::kSingle},
                                                      {"high", Kind::kSingle}};
 
-// The texts of one column, in the order that they come.
+// The texts of one column, in order of appearance.
 struct Dictionary {
   std::vector<std::string> texts;
-  std::vector<std::int64_t> codes;  // by word; -1: not in it
+  std::vector<std::int64_t> codes;  // by word; -1: absent
 
   void add(Word word, const Store& store) {
     if (word == kNoWord) return;
@@ -96,7 +96,7 @@ void append(arrow::Batch& batch, const Dictionaries& dictionaries, const StoredR
   batch[kHigh].numbers.push_back(static_cast<double>(reading.high));
 }
 
-// Where the store's columns are in the file, which may have others and another order.
+// Finds the store's columns in a file, which may have more columns and another order.
 std::array<std::size_t, kColumns> places_of(const arrow::Schema& schema) {
   std::array<std::size_t, kColumns> places{};
   const auto find = [&](const char* name, Kind kind) {
@@ -155,7 +155,7 @@ std::string write_store(const Store& store) {
 
 namespace {
 
-// Rows of a file become runs again: neighbours of one report are one.
+// Turns rows of a file into runs: neighboring rows of one report belong to one run.
 class Rows {
  public:
   Rows(arrow::Reader& reader, Words& words) : reader_(reader), places_(places_of(reader.schema())) {
@@ -215,7 +215,7 @@ Store read_store(std::string_view bytes) {
   for (std::size_t batch = 0; batch < reader.batch_count(); ++batch) {
     rows.begin_batch(batch);
     const std::size_t count = store.readings_.size() + rows.count();
-    // A value alone takes eight bytes.
+    // Every row takes at least the eight bytes of its value.
     if (count > limits::kMaxStoreRows || count > bytes.size() / sizeof(double)) {
       throw FormatError(fmt::format("the store has more than {} rows, or names some twice; merge fewer nights into it",
                                     limits::kMaxStoreRows));

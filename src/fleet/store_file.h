@@ -1,4 +1,4 @@
-// The store as a table of Arrow: a row for each reading, which says of which run it is.
+// The store as an Arrow table: one row per reading, with the data of its run.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace gputopo::fleet {
 
 [[nodiscard]] std::string write_store(const Store& store);
-// Throws FormatError.
+// Throws a FormatError.
 [[nodiscard]] Store read_store(std::string_view bytes);
 
 }  // namespace gputopo::fleet

@@ -14,17 +14,17 @@ namespace {
 
 using Column = std::vector<double>;  // by GPU; NaN: none
 
-// Farther out a score says nothing of what goes together: it may be a fault.
+// A score beyond this does not inform correlations, because it may be a fault.
 constexpr double kMostForCorrelation = 3;
 
 double without_extremes(double score) {
   return std::isnan(score) ? 0 : std::clamp(score, -kMostForCorrelation, kMostForCorrelation);
 }
 
-// A fault of the clock or of the whole chip is in the rest as well.
+// A fault of the clock or of the whole chip also shows in the rest.
 bool has_rest(Aspect aspect) { return aspect != Aspect::kOnChipRates && aspect != Aspect::kAll; }
 
-// Of each GPU, in its own deviations like every other column.
+// Returns each GPU's mean, scaled to unit deviation like every other column.
 Column mean_of(const std::vector<const Column*>& columns, std::size_t gpus) {
   Column means(gpus);
   double squares = 0;
@@ -44,8 +44,8 @@ Column mean_of(const std::vector<const Column*>& columns, std::size_t gpus) {
   return means;
 }
 
-// About 0, which is where scores have their centre. Of few GPUs by chance some seem to go together: the matrix is drawn
-// to one in which all pairs are alike (Ledoit and Wolf, 2004), the more the fewer there are for each column.
+// Correlations about 0, the center of scores. With few GPUs some columns seem correlated by chance, so the matrix is
+// shrunk toward equal correlations (Ledoit and Wolf, 2004): the more, the fewer GPUs there are per column.
 stats::SquareMatrix correlations_of(const std::vector<const Column*>& columns, std::size_t gpus) {
   const std::size_t n = columns.size();
   stats::SquareMatrix products(n);
@@ -79,14 +79,14 @@ stats::SquareMatrix correlations_of(const std::vector<const Column*>& columns, s
   return result;
 }
 
-// The best weights of a linear discriminant (Fisher) between GPUs that are alike and those of which every value but the
-// rest, the last column, is worse by as much. Empty: there are none.
+// Weights of Fisher's linear discriminant between ordinary GPUs and GPUs on which every value except the rest (the last
+// column) is worse by the same amount. Empty if there are none.
 std::vector<double> weights_of(stats::SquareMatrix correlations, bool with_rest) {
   const std::size_t n = correlations.size;
   std::vector<double> different(n, 1);
   if (with_rest) different.back() = 0;
   std::vector<double> weights = stats::solve_symmetric(std::move(correlations), std::move(different));
-  // What is worse is never a reason to think better of a part.
+  // A worse value must never make a part look better.
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const bool is_rest = with_rest && i + 1 == n;
     weights[i] = is_rest ? std::min(weights[i], 0.0) : std::max(weights[i], 0.0);
@@ -148,7 +148,7 @@ std::vector<WholeScore> judge_together(const SignedScores& scores, Aspect aspect
       ++count;
     }
     if (static_cast<double>(count) < parameters.least_part_together * static_cast<double>(own) || all <= 0) continue;
-    // Where one is missing the others stand for it.
+    // The available values stand in for missing ones.
     result.push_back({gpu, sum * all_weights / all + (with_rest ? weights[own] * rest[gpu] : 0)});
   }
   return result;

@@ -1,4 +1,4 @@
-// Values of one part of a GPU judged as one: a slow stack of memory moves five values a little.
+// Judges all values of one part of a GPU as one: a slow memory stack, for example, moves five values a little.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,30 @@
 
 namespace gputopo::fleet {
 
-// Scores of which it is known which way is worse.
+// Scores whose worse direction is known.
 struct SignedScores {
   struct Column {
     ValueKind kind;
-    std::vector<double> of_gpu;  // deviations, positive is worse; of several links their mean; NaN: it has none
+    std::vector<double> of_gpu;  // deviations, positive if worse; mean of several links; NaN if missing
   };
   std::size_t gpus = 0;
   std::vector<Column> columns;
 };
 
-// No score counts for more than JudgeParameters::most_of_one.
+// Limits each score to JudgeParameters::most_of_one.
 [[nodiscard]] SignedScores signed_scores_of(const std::vector<Score>& scores,
                                             const std::vector<Population>& populations, std::size_t gpus,
                                             const JudgeParameters& parameters);
 
-// Of one GPU; the scale is that of no distribution.
+// Score of one GPU, on an arbitrary scale.
 struct WholeScore {
   std::uint32_t gpu = 0;
-  double score = 0;  // positive is worse
+  double score = 0;  // positive if worse
 };
 
-// The sum of a part's values that shows best what moves all of them by as many deviations: those that go together
-// with many others weigh less, and what the rest of the chip lets one expect is taken off. The fleet itself tells how
-// values go together. Empty: too few values belong to the part.
+// Sums a part's values with the weights that best reveal a common shift of all of them. Values that correlate with many
+// others weigh less, and the shift that the rest of the chip predicts is subtracted. The fleet itself provides the
+// correlations. Empty if too few values belong to the part.
 [[nodiscard]] std::vector<WholeScore> judge_together(const SignedScores& scores, Aspect aspect,
                                                      const JudgeParameters& parameters);
 

@@ -1,5 +1,5 @@
-// What a path of the store stands for: which way is better, whether it is a constant of the model, and of which parts
-// of a GPU it tells. From the catalogue; what that does not know, from the unit.
+// Meaning of a store path: which direction is better, whether it is a constant of the model, and which parts of a GPU
+// it describes. Known from the catalogue, otherwise from the unit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gputopo::fleet {
 
-// Parts of a GPU that a fault has as a whole: their values are also judged together.
+// Parts of a GPU that can fail as a whole. Their values are also judged together.
 enum class Aspect : std::uint8_t {
   kMemory,
   kL2,
@@ -18,7 +18,7 @@ enum class Aspect : std::uint8_t {
   kArithmetic,
   kTranslation,
   kCode,
-  kOnChipRates,  // bandwidths and rates of what runs at the chip's clock
+  kOnChipRates,  // bandwidths and rates that follow the chip's clock
   kLinks,
   kAll,
 };
@@ -28,11 +28,11 @@ inline constexpr std::size_t kAspects = 9;
 
 struct ValueKind {
   Better better = Better::kNeither;
-  bool is_structure = false;  // a count or a capacity: the same on every GPU of a model, if measured right
-  bool is_of_chip = false;    // and of the chip as a whole: SMs, L2, memory
-  bool is_of_host = false;    // tells of the host, and is not judged
-  std::uint32_t aspects = 0;  // bits by Aspect
-  std::string link;           // "gpu0-gpu1"; empty: of the GPU
+  bool is_structure = false;  // a count or capacity: equal on all GPUs of a model if measured correctly
+  bool is_of_chip = false;    // a structure of the whole chip: SMs, L2, memory
+  bool is_of_host = false;    // describes the host; not judged
+  std::uint32_t aspects = 0;  // bit mask by Aspect
+  std::string link;           // "gpu0-gpu1"; empty: a value of the GPU itself
   std::string attribute;      // "copy_bandwidth"
 
   [[nodiscard]] bool has(Aspect aspect) const { return (aspects >> static_cast<unsigned>(aspect) & 1U) != 0; }

@@ -22,7 +22,7 @@ bool is_one_of(ElementId element, ElementId nvidia, ElementId amd) { return elem
 ElementId first_level(Vendor vendor) { return vendor == Vendor::kAmd ? ElementId::kVl1 : ElementId::kL1; }
 ElementId scratchpad(Vendor vendor) { return vendor == Vendor::kAmd ? ElementId::kLds : ElementId::kShared; }
 
-// The vendor's element: kernels are written for no vendor.
+// Kernel files are vendor-neutral: maps L1 and the scratchpad to the vendor's own element.
 ElementId level_of(Vendor vendor, const MemoryAccess& access) {
   ElementId level = access.level;
   if (is_one_of(level, ElementId::kL1, ElementId::kVl1)) level = first_level(vendor);
@@ -35,7 +35,7 @@ AttributeId bandwidth_attribute(bool is_store) {
   return is_store ? AttributeId::kWriteBandwidth : AttributeId::kReadBandwidth;
 }
 
-// Of a transaction: what a bank conflict's turn moves, or a fetch of the first cache.
+// Bytes of one transaction: one row of all banks in the scratchpad, or one fetch of the first cache.
 double transaction_bytes(Figures& figures, Vendor vendor, ElementId level) {
   if (level == scratchpad(vendor)) {
     return figures.need(path_of(level, AttributeId::kBanks)) * figures.need(path_of(level, AttributeId::kBankWidth));
@@ -43,7 +43,7 @@ double transaction_bytes(Figures& figures, Vendor vendor, ElementId level) {
   return figures.need(path_of(first_level(vendor), AttributeId::kFetchGranularity));
 }
 
-// Of a warp, by one instruction.
+// Bytes that one instruction of a warp moves.
 double bytes_of(Figures& figures, const Gpu& gpu, const MemoryAccess& access, ElementId level, double lanes) {
   if (!access.transactions) return access.bytes * lanes;
   return *access.transactions * transaction_bytes(figures, gpu.vendor, level);
@@ -51,8 +51,8 @@ double bytes_of(Figures& figures, const Gpu& gpu, const MemoryAccess& access, El
 
 bool is_of_sm(ElementId level) { return info_of(level).scope == Scope::kSm; }
 
-// Bytes per clock that reach one SM of `active_sms`. What all SMs share was measured with all of them; fewer have more
-// of it each, but no more than the SM's own first cache takes.
+// Bytes per clock that reach one SM when `active_sms` are active. A shared level was measured with all SMs. When fewer
+// are active, each gets a larger share, but no more than its own first cache moves.
 double bytes_per_clock(Figures& figures, const Gpu& gpu, const MemoryAccess& access, ElementId level,
                        double active_sms) {
   const std::string loaded = path_of(level, AttributeId::kLoadedLatency);
@@ -67,9 +67,9 @@ double bytes_per_clock(Figures& figures, const Gpu& gpu, const MemoryAccess& acc
   return first ? std::min(shared_out, std::max(rate, *first / (gpu.sms * gpu.clock_hz))) : shared_out;
 }
 
-// Of a warp's load, which waits for the slowest of its fetches. Of what all SMs share these come from near and far: the
-// mean of single lanes' loads would be too short. Those of scattered lanes are transactions, which wait for one
-// another.
+// Latency of a warp's load, which waits for its slowest fetch. In a level that all SMs share, the fetches come from
+// near and far, so the mean of single-lane loads would be too short. Scattered lanes use the single latency: their
+// transactions wait for one another, which the departure delay models.
 double load_latency(Figures& figures, const Gpu& gpu, const MemoryAccess& access, ElementId level, double lanes) {
   const double single = figures.need(path_of(level, AttributeId::kLatency));
   if (is_of_sm(level) || access.transactions) return single;
@@ -79,7 +79,7 @@ double load_latency(Figures& figures, const Gpu& gpu, const MemoryAccess& access
   return std::max(single, warps.value_or(single));
 }
 
-// From the first cache to the level that serves; the level alone where it lies on another way.
+// Path from the first cache to the serving level; only that level if it lies on another path.
 std::vector<ElementId> way_to(Vendor vendor, ElementId level, bool is_store) {
   std::vector<ElementId> way;
   ElementId at = first_level(vendor);
@@ -97,12 +97,12 @@ std::vector<ElementId> way_to(Vendor vendor, ElementId level, bool is_store) {
 
 struct Passing {
   double bytes = 0;
-  double seconds = 0;  // that the whole GPU takes for them
+  double seconds = 0;  // time of the whole GPU for these bytes
 };
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-// The peak that an operation has its part in; empty of what is no arithmetic, and of types without one.
+// Name of the peak that this operation counts toward. Empty for non-arithmetic operations and for types without a peak.
 std::string peak_of(const OperationInfo& operation) {
   static const std::map<std::string_view, std::string_view> kVector = {
       {"f16", "f16"}, {"f16x2", "f16"}, {"bf16x2", "bf16"}, {"f32", "f32"},
@@ -126,7 +126,7 @@ std::string peak_of(const OperationInfo& operation) {
 }  // namespace
 
 SmLimits sm_limits(Figures& figures, const Kernel& kernel) {
-  // A report may say anything; no GPU has more.
+  // Caps the numbers of a damaged report; no GPU exceeds the cap.
   const auto whole = [](double number) {
     return static_cast<std::uint64_t>(std::min(number, static_cast<double>(limits::kMaxDeviceBytes)));
   };
@@ -170,7 +170,7 @@ std::vector<Work> work_of(Figures& figures, const Gpu& gpu, const Kernel& kernel
     const double throughput = figures.need(path + ".throughput");
     work.push_back({entry.count, gpu.warp_size / throughput, figures.need(path + ".latency")});
   }
-  // Loads and stores are issued, too (Hong and Kim, equation 19).
+  // Loads and stores occupy issue slots, too (Hong and Kim, equation 19).
   double issued = kernel.other_instructions;
   for (const MemoryAccess& access : kernel.memory) issued += access.count;
   work.push_back({issued, gpu.warp_size / gpu.cores_per_sm, 0});
@@ -189,7 +189,7 @@ std::vector<MemoryPeriods> periods_of(Figures& figures, const Gpu& gpu, const Ke
     periods.count = access.count / access.in_flight;
     periods.transactions = each * access.in_flight;
     periods.departure_cycles = bytes / bytes_per_clock(figures, gpu, access, level, placement.active_sms);
-    // No warp waits for its stores, only for room to put them.
+    // A warp does not wait for its stores to finish, only for room to put them.
     periods.latency_cycles =
         access.is_store ? periods.departure_cycles : load_latency(figures, gpu, access, level, placement.lanes);
     periods.level = to_string(level);
@@ -200,7 +200,7 @@ std::vector<MemoryPeriods> periods_of(Figures& figures, const Gpu& gpu, const Ke
 
 std::vector<LevelTraffic> traffic_of(Figures& figures, const Gpu& gpu, const Kernel& kernel,
                                      const Placement& placement) {
-  std::map<ElementId, Passing> passing;  // in the order of the catalogue: nearest first
+  std::map<ElementId, Passing> passing;  // keys keep the catalogue's order: nearest first
   for (const MemoryAccess& access : kernel.memory) {
     if (access.count <= 0) continue;
     const ElementId level = level_of(gpu.vendor, access);
@@ -208,7 +208,7 @@ std::vector<LevelTraffic> traffic_of(Figures& figures, const Gpu& gpu, const Ker
     for (const ElementId at : way_to(gpu.vendor, level, access.is_store)) {
       const std::string path = path_of(at, bandwidth_attribute(access.is_store));
       const std::optional<double> bandwidth = at == level ? figures.need(path) : figures.known(path);
-      if (!bandwidth) continue;  // a level on the way that nothing is known of
+      if (!bandwidth) continue;  // the report knows nothing about this level on the path
       Passing& sum = passing[at];
       sum.bytes += bytes;
       sum.seconds += bytes / *bandwidth;
@@ -230,7 +230,7 @@ std::vector<Ceiling> peaks_of(Figures& figures, const Gpu& gpu, const Kernel& ke
     Ceiling& peak = peaks[type];
     peak.name = type;
     peak.unit = find_attribute(type)->unit.substr(0, find_attribute(type)->unit.find('/'));
-    // Where no peaks are measured, what the kernel's own operations reach.
+    // If the vendor has no measured peaks, the kernel's own operations set the peak.
     const std::string own = fmt::format("{}.{}.throughput", kInstructions, operation.name);
     peak.rate = has_element(gpu.vendor, ElementId::kPeaks)
                     ? figures.need("peaks." + type)

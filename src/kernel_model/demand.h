@@ -1,4 +1,4 @@
-// What a kernel asks of the parts of one GPU: numbers of a report put into the terms of the models.
+// Translates a report's values into the inputs of the models: what a kernel demands of each part of one GPU.
 #pragma once
 
 #include <string>
@@ -14,7 +14,6 @@ namespace gputopo::kernel_model {
 
 [[nodiscard]] SmLimits sm_limits(Figures& figures, const Kernel& kernel);
 
-// Of the whole GPU.
 struct Gpu {
   Vendor vendor = Vendor::kNvidia;
   double sms = 1;
@@ -24,20 +23,20 @@ struct Gpu {
 };
 [[nodiscard]] Gpu gpu_of(Figures& figures, const Topology& topology);
 
-// How a kernel's blocks lie on it.
+// How the kernel's blocks and threads occupy the GPU.
 struct Placement {
   double active_sms = 1;
-  double lanes = 1;  // of a warp that have work
-  double warps = 1;  // of the grid
+  double lanes = 1;  // active lanes of a warp
+  double warps = 1;  // warps of the grid
 };
 
 [[nodiscard]] std::vector<Work> work_of(Figures& figures, const Gpu& gpu, const Kernel& kernel);
 [[nodiscard]] std::vector<MemoryPeriods> periods_of(Figures& figures, const Gpu& gpu, const Kernel& kernel,
                                                     const Placement& placement);
-// The levels that the kernel's loads and stores pass, nearest first, with the bytes of a warp.
+// Returns the levels that the kernel's loads and stores pass, nearest first, with the bytes of one warp.
 [[nodiscard]] std::vector<LevelTraffic> traffic_of(Figures& figures, const Gpu& gpu, const Kernel& kernel,
                                                    const Placement& placement);
-// Of the types that the kernel computes with.
+// Returns the peaks of the types that the kernel computes with.
 [[nodiscard]] std::vector<Ceiling> peaks_of(Figures& figures, const Gpu& gpu, const Kernel& kernel,
                                             const Placement& placement);
 

@@ -23,13 +23,13 @@ std::optional<double> positive(const std::optional<double>& number) {
   return number && std::isfinite(*number) && *number > 0 ? number : std::nullopt;
 }
 
-// What will be no other however often it is measured.
+// True if repeated measurement cannot change the reason.
 bool is_final(const Attribute& attribute) {
   return attribute.reason == Reason::kNotPresent || attribute.reason == Reason::kNotApplicable ||
          attribute.reason == Reason::kNotSupported;
 }
 
-// False where no GPU of this vendor has it measured, or told.
+// False if no GPU of this vendor has this value, measured or told.
 bool can_be_known(const Topology& topology, std::string_view path) {
   const std::size_t point = path.find('.');
   const ElementInfo* element = find_element(path.substr(0, point));
@@ -79,7 +79,7 @@ double Figures::need(const std::string& path) {
 std::optional<double> Figures::known_detail(const std::string& path, std::string_view detail) {
   const std::optional<Attribute> attribute = report::value_at(topology_, path);
   if (!attribute || !attribute->available()) return std::nullopt;
-  static_cast<void>(known(path));  // for its doubts
+  static_cast<void>(known(path));  // records its doubts
   return positive(report::detail_of(&*attribute, detail));
 }
 

@@ -1,4 +1,4 @@
-// Numbers of a report by their paths, and in one line what a report lacks of them.
+// Looks up a report's numbers by path and names all missing ones in one error.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ class Figures {
  public:
   explicit Figures(const Topology& topology) : topology_(topology) {}
 
-  // Positive and finite. What the report lacks is 1, and require_all() throws.
+  // Returns a positive, finite number. If the report lacks it, returns 1, and require_all() throws later.
   [[nodiscard]] double need(const std::string& path);
-  // The figure of that name among the details of a value.
+  // Returns one detail of a value, by its name.
   [[nodiscard]] double need_detail(const std::string& path, std::string_view detail);
   [[nodiscard]] std::optional<double> known(const std::string& path);
   [[nodiscard]] std::optional<double> known_detail(const std::string& path, std::string_view detail);
 
-  // Throws FormatError that names all that was needed and is not there, and what measures it.
+  // Throws a FormatError that names all needed but missing values and the command that measures them.
   void require_all() const;
-  // Of the values that were used: what the report itself doubts.
+  // The report's own doubts (flags) about the values that were used.
   [[nodiscard]] const std::vector<std::string>& doubts() const { return doubts_; }
 
  private:
@@ -32,7 +32,7 @@ class Figures {
   const Topology& topology_;
   std::vector<std::string> lacking_;  // "peaks.f32 (not measured)"
   std::vector<std::string> to_measure_;
-  bool cannot_be_measured_ = false;  // one of them cannot be measured
+  bool cannot_be_measured_ = false;  // a missing value can never be measured
   std::vector<std::string> doubts_;
 };
 

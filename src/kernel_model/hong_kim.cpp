@@ -7,10 +7,10 @@
 namespace gputopo::kernel_model {
 namespace {
 
-// Equations 10 to 15 with levels in place of coalesced and uncoalesced. Returns the number of periods.
+// Equations 10 to 15, with levels in place of coalesced and uncoalesced accesses. Returns the number of periods.
 double sum_up(const std::vector<MemoryPeriods>& memory, HongKim& result) {
   double count = 0;
-  std::map<std::string, double> departures;  // of all periods, by level
+  std::map<std::string, double> departures;  // total of all periods, by level
   for (const MemoryPeriods& periods : memory) {
     count += periods.count;
     result.mem_cycles += periods.count * periods.cycles();
@@ -25,7 +25,7 @@ double sum_up(const std::vector<MemoryPeriods>& memory, HongKim& result) {
   return count;
 }
 
-// Equations 6 and 7, of the level that allows least.
+// Equations 6 and 7, for the level with the lowest MWP.
 void bound_by_bandwidth(const HongKimInput& input, double count, HongKim& result) {
   result.mwp_peak_bandwidth = std::numeric_limits<double>::infinity();
   for (const LevelTraffic& traffic : input.traffic) {
@@ -80,7 +80,7 @@ HongKim hong_kim(const HongKimInput& input) {
     cycles = result.mem_cycles + comp + comp_period * (result.mwp - 1);
   } else if (result.cwp >= result.mwp) {
     result.which = Case::kMemory;
-    // Fewer than one warp at a time: the warp's own transactions are queued, and nothing is computed meanwhile.
+    // MWP below 1: the warp's own transactions queue up, and no computation overlaps them.
     cycles = result.mem_cycles * n / result.mwp + comp_period * std::max(0.0, result.mwp - 1);
   } else {
     result.which = Case::kCompute;

@@ -1,6 +1,6 @@
 // The model of Hong and Kim (An Analytical Model for a GPU Architecture with Memory-level and Thread-level Parallelism
-// Awareness, ISCA 2009), as section VI-A of the MT4G paper extends it to the caches. docs/model.md has the equations.
-// Cycles are those of an SM's clock; counts are of one warp.
+// Awareness, ISCA 2009), extended to caches as in section VI-A of the MT4G paper; docs/model.md has the equations.
+// Cycles count the SM's clock; counts are per warp.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,28 @@ namespace gputopo::kernel_model {
 // Instructions of one kind.
 struct Work {
   double count = 0;
-  double issue_cycles = 0;    // for which one keeps the SM from others
-  double latency_cycles = 0;  // until another may use its result
+  double issue_cycles = 0;    // one instruction occupies the SM's issue for so long
+  double latency_cycles = 0;  // cycles until a dependent instruction may start
 };
 
-// Computation cycles of a warp beside `warps - 1` others: what does not wait for one another hides latencies (Sim et
-// al., PPoPP 2012, ITILP).
+// Returns the computation cycles of one warp that shares the SM with `warps - 1` others. Independent instructions
+// (`ilp`) and the other warps hide latency (ITILP: Sim et al., PPoPP 2012).
 [[nodiscard]] double computation_cycles(const std::vector<Work>& work, double ilp, double warps);
 
-// Times that a warp waits for memory: for the transactions of one instruction, or of several that are under way
-// together.
+// Waits of a warp for memory, each for the transactions of one instruction, or of several that are in flight together.
 struct MemoryPeriods {
   double count = 0;
   double transactions = 1;
-  double latency_cycles = 0;    // of the first: Mem_LD
-  double departure_cycles = 0;  // from one transaction to the next: Departure_del
-  std::string level = {};       // that serves them; levels work beside one another
+  double latency_cycles = 0;    // latency of the first transaction: Mem_LD
+  double departure_cycles = 0;  // delay between consecutive transactions: Departure_del
+  std::string level = {};       // level that serves them; levels work in parallel
   [[nodiscard]] double cycles() const { return latency_cycles + (transactions - 1) * departure_cycles; }
 };
 
 struct LevelTraffic {
   std::string level;
-  double bytes = 0;             // of a warp, in all
-  double bytes_per_second = 0;  // of the SMs that are active
+  double bytes = 0;             // total of one warp
+  double bytes_per_second = 0;  // bandwidth of all active SMs together
 };
 
 struct HongKimInput {
@@ -51,7 +50,7 @@ struct HongKimInput {
 };
 
 enum class Case : std::uint8_t {
-  kFewWarps,  // all warps fit into one wait: equation 22
+  kFewWarps,  // memory waits of all warps overlap: equation 22
   kMemory,    // CWP >= MWP: equation 23
   kCompute,   // MWP > CWP: equation 24
 };
@@ -60,22 +59,22 @@ enum class Case : std::uint8_t {
 struct HongKim {
   double warps = 1;            // N
   double repetitions = 1;      // #Rep
-  double mem_l = 0;            // Mem_L, of a period
-  double departure_delay = 0;  // of a period, at the level that takes longest
+  double mem_l = 0;            // Mem_L, of one period
+  double departure_delay = 0;  // delay of one period, at the slowest level
   std::string delay_level;
   double mem_cycles = 0;
   double comp_cycles = 0;
   double mwp_without_bandwidth = 0;  // before it is bounded by N; 0 without memory
   double mwp_peak_bandwidth = 0;     // 0 without memory
-  std::string mwp_level;             // whose bandwidth gives it
+  std::string mwp_level;             // level whose bandwidth gives it
   double mwp = 0;
   double cwp_full = 0;  // infinite without computation
   double cwp = 0;
   Case which = Case::kCompute;
   double barrier_cycles = 0;
-  double cycles = 0;  // of the kernel, barriers included
+  double cycles = 0;  // cycles of the whole kernel, including barriers
 
-  // What each side alone would take, of the kernel: the largest is the bound.
+  // Cycles of the kernel if only memory, or only computation, limited it. The larger one is the bound.
   [[nodiscard]] double memory_cycles() const { return mwp > 0 ? mem_cycles * warps / mwp * repetitions : 0; }
   [[nodiscard]] double computing_cycles() const { return comp_cycles * warps * repetitions; }
 };

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Products of a few of them are still finite, and no kernel comes near.
+// No real kernel comes near this. Products of a few such numbers stay finite.
 constexpr double kMostOfAnything = 1e15;
 constexpr std::uint64_t kMaxBlocks = 1ull << 40;
 constexpr std::size_t kMaxNameBytes = 200;
@@ -28,7 +28,7 @@ constexpr std::string_view kOther = "other";
   throw FormatError(path.empty() ? problem : fmt::format("'{}' {}", shown(path), problem));
 }
 
-// An object of the file, whose fields are asked for by name; what is left then is a mistake.
+// A JSON object of the file. Fields are looked up by name; refuse_unknown() rejects all that were never looked up.
 class Fields {
  public:
   Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
@@ -52,7 +52,6 @@ class Fields {
     return value == nullptr ? *preset : number_of(*value, path_of(name), least);
   }
 
-  // Up to `most`.
   [[nodiscard]] std::uint64_t whole(const std::string& name, std::uint64_t least, std::uint64_t most,
                                     std::optional<std::uint64_t> preset = std::nullopt) {
     const Json* const value = preset ? find(name) : &need(name);

@@ -1,4 +1,4 @@
-// How many blocks and warps of a kernel an SM holds at a time, as the CUDA occupancy calculator counts them.
+// Occupancy: blocks and warps of a kernel that fit on an SM at a time, by the CUDA occupancy calculator's rules.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,17 @@
 
 namespace gputopo::kernel_model {
 
-// What an SM has.
 struct SmLimits {
   std::uint64_t warp_size = 32;
   std::uint64_t warps = 0;
   std::uint64_t blocks = 0;
   std::uint64_t threads_per_block = 0;
   std::uint64_t registers = 0;
-  std::uint64_t register_unit = 1;  // of a warp
-  std::uint64_t schedulers = 1;     // each has its part of the registers
+  std::uint64_t register_unit = 1;  // allocation granularity per warp
+  std::uint64_t schedulers = 1;     // each has an equal part of the registers
   std::uint64_t shared_bytes = 0;
-  std::uint64_t shared_reserved_bytes = 0;  // in each block
-  std::uint64_t shared_unit = 1;            // of a block
+  std::uint64_t shared_reserved_bytes = 0;  // reserved by the system in each block
+  std::uint64_t shared_unit = 1;            // allocation granularity per block
 };
 
 struct BlockNeeds {
@@ -30,9 +29,9 @@ enum class OccupancyLimit : std::uint8_t { kWarps, kBlocks, kRegisters, kSharedM
 [[nodiscard]] std::string_view to_string(OccupancyLimit limit);
 
 struct Occupancy {
-  std::uint64_t blocks = 0;  // 0: not even one fits
+  std::uint64_t blocks = 0;  // 0: not even one block fits
   std::uint64_t warps_per_block = 0;
-  OccupancyLimit limit = OccupancyLimit::kWarps;  // the first that holds
+  OccupancyLimit limit = OccupancyLimit::kWarps;  // the first limit that applies
 
   [[nodiscard]] std::uint64_t warps() const { return blocks * warps_per_block; }
 };

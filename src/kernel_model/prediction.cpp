@@ -16,7 +16,7 @@ namespace {
 
 double parts_of(double whole, double part) { return std::ceil(whole / part); }
 
-// Where the grid has fewer blocks than the SMs have room for, they lie on as many SMs as there are.
+// A grid with fewer blocks than the SMs have room for spreads over as many SMs as possible.
 Placement place(const Gpu& gpu, const Kernel& kernel, Prediction& prediction) {
   const auto blocks = static_cast<double>(kernel.grid_blocks);
   prediction.active_sms = std::min(gpu.sms, blocks);
@@ -31,7 +31,7 @@ HongKimInput input_of(Figures& figures, const Gpu& gpu, const Kernel& kernel, co
   input.memory = periods_of(figures, gpu, kernel, placement);
   input.traffic = traffic_of(figures, gpu, kernel, placement);
   for (LevelTraffic& traffic : input.traffic) {
-    // What each SM has of its own is not there for SMs that stand idle.
+    // Idle SMs do not contribute their own levels' bandwidth.
     const ElementInfo* level = find_element(traffic.level);
     if (level != nullptr && level->scope == Scope::kSm) traffic.bytes_per_second *= placement.active_sms / gpu.sms;
   }
@@ -54,10 +54,10 @@ std::vector<Ceiling> ceilings_of(Figures& figures, const Gpu& gpu, const Kernel&
   return roofline(std::move(ceilings));
 }
 
-// What keeps the memory side from being faster.
+// Names what limits the memory side.
 std::string memory_bound(const HongKim& model) {
   if (model.mwp == model.warps) return "latency of memory (too few warps)";
-  // Where an SM's requests leave no faster than the bandwidth allows, it is the bandwidth.
+  // If the bandwidth's MWP is at most 2% above that of the departure delay, the bandwidth is the limit.
   constexpr double kAlike = 1.02;
   if (model.mwp_peak_bandwidth <= model.mwp_without_bandwidth * kAlike) return "bandwidth of " + model.mwp_level;
   return "departure delay of " + model.delay_level;
@@ -107,7 +107,7 @@ Prediction predict(const Topology& topology, const Kernel& kernel) {
   result.most_warps = static_cast<double>(limits.warps);
   result.occupancy =
       occupancy(limits, {kernel.block_threads, kernel.registers_per_thread.value_or(0), kernel.shared_bytes_per_block});
-  // A report that lacks a limit has 1 there until now: nothing is said of a block before all are known.
+  // A missing limit still counts as 1 here. The fit is therefore judged only after require_all().
   const bool fits = result.occupancy.blocks > 0;
   if (!fits) result.occupancy.blocks = 1;
   result.occupancy.warps_per_block = std::max<std::uint64_t>(result.occupancy.warps_per_block, 1);

@@ -1,4 +1,4 @@
-// What a report's GPU makes of a kernel: occupancy, the model of Hong and Kim, the roofline, and which of them binds.
+// Predicts a kernel's time on a report's GPU from its occupancy, Hong and Kim's model and the roofline.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace gputopo::kernel_model {
 
-// Something that a kernel cannot be faster than.
+// A lower bound of the kernel's time.
 struct Bound {
   std::string name;  // "bandwidth of device"
   double seconds = 0;
@@ -24,18 +24,18 @@ struct Prediction {
   std::uint64_t grid_blocks = 0;
   std::uint32_t block_threads = 0;
   Occupancy occupancy;
-  double most_warps = 0;     // of an SM
-  double blocks_per_sm = 0;  // that the grid gives an SM at a time
+  double most_warps = 0;     // warps that an SM can hold
+  double blocks_per_sm = 0;  // blocks of the grid on an SM at a time
   double active_sms = 0;
   double clock_hz = 0;
   HongKim model;
-  std::vector<Ceiling> ceilings;  // the one that takes longest first
-  std::vector<Bound> bounds;      // the same
-  double seconds = 0;             // predicted: no less than any of them
+  std::vector<Ceiling> ceilings;  // longest time first
+  std::vector<Bound> bounds;      // longest time first
+  double seconds = 0;             // predicted time; at least that of every bound
   std::vector<std::string> notes;
 };
 
-// Throws FormatError where the report lacks what this kernel needs, and where a block does not fit on an SM.
+// Throws a FormatError if the report lacks a value that this kernel needs, or if a block does not fit on an SM.
 [[nodiscard]] Prediction predict(const Topology& topology, const Kernel& kernel);
 
 }  // namespace gputopo::kernel_model

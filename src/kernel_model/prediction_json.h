@@ -1,4 +1,4 @@
-// A prediction for programs: docs/model.md has the fields.
+// A prediction as JSON. docs/model.md lists the fields.
 #pragma once
 
 #include <string>

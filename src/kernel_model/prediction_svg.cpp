@@ -27,7 +27,6 @@ constexpr double kTop = 66;
 constexpr double kBottom = 424;
 constexpr report::ProgramText kMiddle = " text-anchor=\"middle\"";
 
-// Decades along one axis.
 struct LogAxis {
   double least;
   double greatest;
@@ -74,7 +73,7 @@ Markup axes(const LogAxis& x, const LogAxis& y) {
                          "intensity: floating-point operations per byte of each level", kMiddle);
 }
 
-// What a report's GPU does at most, with the kernel on each slant.
+// Draws the GPU's ceilings and the kernel's point on each slanted one.
 Markup ceilings_text(const Prediction& prediction, const LogAxis& x, const LogAxis& y, double highest,
                      double performance) {
   Markup text;
@@ -87,7 +86,7 @@ Markup ceilings_text(const Prediction& prediction, const LogAxis& x, const LogAx
     std::string words = fmt::format("{} {}", ceiling.name, rate_text(ceiling));
     if (ceiling.is_memory()) {
       const double at = intensity(prediction.ceilings, ceiling);
-      // From where it enters the plot to where arithmetic bounds it.
+      // From the point where the slant enters the plot to the point where arithmetic bounds it.
       const double begin = std::max(x.least, y.least / ceiling.rate);
       const double end = std::min(x.greatest, highest / ceiling.rate);
       if (begin < end) {
@@ -117,7 +116,7 @@ double operations_of(const Prediction& prediction) {
 
 Markup plot_of(const Prediction& prediction) {
   const double performance = operations_of(prediction) / prediction.seconds;
-  double highest = performance;  // the most arithmetic
+  double highest = performance;  // highest arithmetic ceiling
   double least_x = INFINITY;
   double greatest_x = 0;
   for (const Ceiling& ceiling : prediction.ceilings) {
@@ -130,7 +129,7 @@ Markup plot_of(const Prediction& prediction) {
       greatest_x = std::max(greatest_x, at);
     }
   }
-  if (!(least_x > 0) || !(greatest_x > 0)) least_x = greatest_x = 1;  // arithmetic alone
+  if (!(least_x > 0) || !(greatest_x > 0)) least_x = greatest_x = 1;  // a kernel without memory traffic
   constexpr double kBelow = 4;
   const LogAxis x = axis_around(least_x, greatest_x, kLeft, kRight);
   const LogAxis y = axis_around(performance / kBelow, highest, kBottom, kTop);

@@ -1,4 +1,4 @@
-// A prediction as a person reads it.
+// A prediction as text for people.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The hierarchical roofline: the time that each ceiling alone allows (Williams et al., CACM 2009; one slanted ceiling
-// for each level of memory, as Ilic et al., 2014, and Yang et al., 2020, have them).
+// The hierarchical roofline: the time that each ceiling alone allows (Williams et al., CACM 2009). Each memory level
+// has a slanted ceiling, as in Ilic et al., 2014, and Yang et al., 2020.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ namespace gputopo::kernel_model {
 
 struct Ceiling {
   std::string name;  // "device", "f32"
-  std::string unit;  // of work: "B", "FLOP", "OP" of whole numbers
-  double work = 0;   // of the kernel
-  double rate = 0;   // work a second at most; of a mix of loads and stores what both together may reach
+  std::string unit;  // unit of work: "B", "FLOP", or "OP" for integers
+  double work = 0;   // work of the whole kernel
+  double rate = 0;   // peak work per second; for mixed loads and stores, the peak of the mix
 
   [[nodiscard]] bool is_memory() const { return unit == "B"; }
   [[nodiscard]] double seconds() const { return rate > 0 ? work / rate : 0; }
 };
 
-// All that have work, the one that takes longest first.
+// Returns the ceilings that have work, longest time first.
 [[nodiscard]] std::vector<Ceiling> roofline(std::vector<Ceiling> ceilings);
 
-// Operations on floating-point numbers per byte of that level; 0 where there are none.
+// Returns the floating-point operations per byte of `level`, or 0 if `level` moves no bytes.
 [[nodiscard]] double intensity(const std::vector<Ceiling>& ceilings, const Ceiling& level);
 
 }  // namespace gputopo::kernel_model

@@ -13,10 +13,10 @@ namespace gputopo::library {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenQuestions{50};
-// A launch may last 2 s, and what a driver compiles longer.
+// A launch may last 2 s, and a driver's compilation longer.
 constexpr std::chrono::milliseconds kPatienceAfterCancel{4500};
 
-// The caller's handlers are to run on the caller's threads: the thread that begins now gets no signals.
+// The caller's signal handlers should run on the caller's threads, so the new thread receives no signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -32,7 +32,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// Whatever a callback throws, the thread is waited for.
+// Joins the thread even if a callback throws.
 class Worker {
  public:
   Worker(std::shared_ptr<Apart> apart, std::function<void()> work) : apart_(std::move(apart)) {
@@ -44,7 +44,7 @@ class Worker {
       } catch (...) {
         failure = std::current_exception();
       }
-      work = nullptr;  // what it holds goes before the caller goes on
+      work = nullptr;  // frees what it holds before the caller continues
       apart->finish(std::move(failure));
     });
   }
@@ -74,7 +74,7 @@ void Apart::require_going_on() const {
 }
 
 void Apart::expect_driver_within(double seconds) {
-  constexpr double kMostSeconds = 1e6;  // the clock counts no further than some hundred years
+  constexpr double kMostSeconds = 1e6;  // the clock's range is a few hundred years
   const std::lock_guard lock(mutex_);
   driver_deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(std::min(seconds, kMostSeconds)));

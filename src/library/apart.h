@@ -1,7 +1,6 @@
-// Work on a thread of its own, whose progress and log reach the caller on the caller's thread.
-//
-// The current CUDA context and HIP device belong to a thread: so the caller's stay as they are, whatever the work does,
-// and callbacks find them. The caller waits meanwhile, and is asked whether to go on.
+// Runs work on a separate thread, whose progress and log reach the caller on the caller's thread. The current CUDA
+// context and HIP device belong to a thread, so those of the caller stay unchanged, also in callbacks. The caller
+// waits meanwhile and decides whether the work goes on.
 #pragma once
 
 #include <atomic>
@@ -25,30 +24,30 @@ struct LogLine {
   std::string text;
 };
 
-// What the work and the caller share. It lives as long as either of them.
+// The state that the work and the caller share. It lives as long as either of them.
 class Apart {
  public:
   using Clock = std::chrono::steady_clock;
   using Event = std::variant<Progress, LogLine>;
 
-  // For the work.
+  // ---- For the work ----
   void post(Event event);
   [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
-  // Throws EndedError once the caller wants no more.
+  // Throws EndedError if the caller has canceled.
   void require_going_on() const;
-  // From now on the work calls drivers, for so many seconds at most; what takes longer never comes back.
+  // The work now calls drivers, for at most this many seconds. A call that takes longer counts as hung.
   void expect_driver_within(double seconds);
-  // It calls none any more.
+  // The work calls no driver any more.
   void expect_no_driver();
 
-  // For the caller.
+  // ---- For the caller ----
   struct News {
     std::vector<Event> events;
     bool is_done = false;
   };
   [[nodiscard]] News wait();
   void end();
-  // Whether the work is in a call that will not come back.
+  // Whether the work is in a driver call that counts as hung.
   [[nodiscard]] bool is_stuck();
   void finish(std::exception_ptr failure);
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
@@ -68,8 +67,8 @@ struct Callbacks {
   std::function<bool()> is_cancelled;
 };
 
-// Throws what the work throws, EndedError where it was cancelled before it began, and DeviceLostError where a driver's
-// call does not come back: its thread is left behind then, the only one that ever is. So `work` owns all it uses.
+// Throws what the work throws, EndedError if it was canceled before it began, and DeviceLostError if a driver call
+// hangs. The thread is then left behind, the only case in which one is, so `work` must own everything that it uses.
 void run_apart(const std::shared_ptr<Apart>& apart, const std::function<void()>& work, const Callbacks& callbacks);
 
 }  // namespace gputopo::library

@@ -25,14 +25,14 @@
 namespace gputopo::library {
 namespace {
 
-// A driver that has rested sets up its GPUs one by one.
+// An idle driver initializes its GPUs one by one.
 constexpr double kPatienceToOpenSeconds = 30;
-// Where it is not said which device: NVIDIA's driver is asked and then AMD's.
+// Without a given device, NVIDIA's driver is queried and then AMD's.
 constexpr double kPatienceToFindSeconds = 2 * kPatienceToOpenSeconds + 10;
-// Beyond the budget: a launch may last 2 s, and what a driver compiles longer.
+// In addition to the budget: a launch may last 2 s, and a driver's compilation longer.
 constexpr double kPatienceSeconds = 10;
 
-// What was asked for, without the caller's pointers: a thread that is left behind may outlive them.
+// A request without pointers of the caller, because a thread that is left behind may outlive them.
 struct Request {
   std::string device;
   DiscoverOptions options;
@@ -41,7 +41,7 @@ struct Request {
   std::optional<double> max_age_seconds;
 };
 
-// Options that are wrong, in a line.
+// Wrong options. what() is one line.
 class ArgumentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -58,10 +58,10 @@ std::vector<std::string> names(const char* const* texts, size_t count, const cha
   return result;
 }
 
-// Anybody may take the lock of a GPU and keep it: nobody waits for ever.
+// Anybody may take the lock of a GPU and keep it, so nobody waits forever.
 constexpr double kMaxWaitSeconds = 600;
 
-// Of the first version, which is the least that any caller has.
+// The size of the first version, the least that any caller has.
 constexpr std::size_t kFirstOptionsBytes = offsetof(gputopo_options, user) + sizeof(void*);
 
 gputopo_options default_options() {
@@ -75,7 +75,7 @@ gputopo_options default_options() {
   return options;
 }
 
-// Those of the caller, whose header may be older or newer.
+// The caller's options. The caller's header may be older or newer.
 gputopo_options options_of(const gputopo_options* given) {
   gputopo_options options = default_options();
   if (given == nullptr) return options;
@@ -106,7 +106,7 @@ Request request_of(const char* device, const gputopo_options& options) {
   return request;
 }
 
-// What the cache knows it by. One value without samples is what `gputopo get` asks for, and shares.
+// The key of a request in the cache. A single value without samples has the key of `gputopo get`, and shares its file.
 std::string cache_key(const DiscoverOptions& options) {
   const bool is_plain = options.attributes.empty() && !options.full && !options.keep_samples;
   if (is_plain && options.elements.size() == 1) return options.elements.front();
@@ -114,7 +114,7 @@ std::string cache_key(const DiscoverOptions& options) {
                      fmt::join(options.attributes, ","), options.full, options.keep_samples);
 }
 
-// Whether the same would come of it the next time.
+// Whether another discovery would give the same.
 bool is_lasting(const Topology& topology) {
   const auto passes = [](const AttributeMap& attributes) {
     return std::ranges::none_of(attributes, [](const auto& named) {
@@ -148,7 +148,7 @@ Topology measure(const Request& request, Apart& apart) {
   const std::unique_ptr<Device> device = open_device(device_to_open.spec, request.options.seed);
   warn_of_simulation(request, device->info(), device_to_open.problem, apart);
   apart.expect_no_driver();
-  // A simulation is no driver, and takes what it takes.
+  // A simulation uses no driver, so its time is not limited.
   if (!device->info().simulated && has_driver) {
     apart.expect_driver_within(request.options.budget_seconds + kPatienceSeconds);
   }
@@ -157,7 +157,7 @@ Topology measure(const Request& request, Apart& apart) {
   options.stop = &apart.stop();
   options.on_progress = [&](const Progress& progress) { apart.post(progress); };
   options.on_log = [&](const std::string& line) { apart.post(LogLine{GPUTOPO_LOG_INFO, line}); };
-  // What every format shows is what the JSON holds.
+  // All formats should show what the JSON contains.
   return read_json(to_json(discover(*device, options)));
 }
 

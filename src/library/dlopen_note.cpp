@@ -1,5 +1,5 @@
-// The libraries that are opened at run time, in the form that packaging tools read: the ELF note of the UAPI Group's
-// "Package Metadata for dlopen". All are optional: without them there are saved reports and simulated devices.
+// The libraries that are opened at run time, for packaging tools: the ELF note of the UAPI Group's "Package Metadata
+// for dlopen". All are optional: saved reports and simulated devices need none.
 #include <cstdint>
 
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr char kVendor[] = "FDO";
 constexpr std::uint32_t kType = 0x407c0c0a;
 
-// As ELF has notes: three sizes, a name, a text, each on four bytes.
+// The layout of ELF notes: three sizes, a name, a text, each aligned to four bytes.
 struct Note {
   std::uint32_t name_bytes;
   std::uint32_t text_bytes;

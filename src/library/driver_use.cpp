@@ -18,13 +18,13 @@ namespace {
 std::atomic<pid_t> g_user_of_drivers = 0;
 std::atomic<bool> g_is_stuck = false;
 
-// The GPUs that threads of this process have a turn on. The lock of files cannot always be had.
+// GPUs that threads of this process have a turn on. They are recorded here because the file lock cannot always be had.
 struct Turns {
   std::mutex mutex;
   std::set<std::string> pci_addresses;
 };
 
-// Never destroyed, for threads may outlive the end of main.
+// Never destroyed, because threads may outlive the end of main.
 Turns& turns() {
   static Turns& instance = *new Turns;
   return instance;
@@ -51,7 +51,7 @@ std::unique_ptr<OwnTurn> try_own_turn(const std::string& pci_address) {
   return std::make_unique<OwnTurn>(pci_address);
 }
 
-// Null: another has it.
+// Null if another process or thread has the turn.
 std::unique_ptr<DeviceTurn> try_turn(const std::string& pci_address, Apart& apart) {
   std::unique_ptr<OwnTurn> turn = try_own_turn(pci_address);
   if (turn == nullptr) return nullptr;

@@ -1,5 +1,4 @@
-// What calling vendors' drivers from somebody else's process needs: no fork in between, one at a time on a GPU, and
-// none behind a call that never came back.
+// Rules for drivers in a foreign process: no fork in between, one discovery per GPU, and no call after one that hung.
 #pragma once
 
 #include <functional>
@@ -11,16 +10,16 @@
 
 namespace gputopo::library {
 
-// Whether open_device(spec) may open a driver: not for simulated devices and recordings.
+// Whether open_device(spec) may open a driver. Simulated devices and recordings need none.
 [[nodiscard]] bool needs_driver(const std::string& spec);
 
-// GPUTOPO_OK, and from now on this process has used the drivers; or the status to return, with its text set.
+// Records that this process uses the drivers, and returns GPUTOPO_OK; or returns an error status, with its text set.
 [[nodiscard]] int begin_driver_use();
 
-// After this begin_driver_use() refuses.
+// Makes begin_driver_use() fail from now on.
 void remember_stuck_driver();
 
-// A turn on a GPU, which ends with it.
+// A turn on a GPU. It ends with this object.
 class DeviceTurn {
  public:
   DeviceTurn() = default;
@@ -29,14 +28,14 @@ class DeviceTurn {
   virtual ~DeviceTurn() = default;
 };
 
-// Thrown where another has the GPU, and is not to be waited for.
+// Thrown if another discovery has the GPU and the wait is over.
 class BusyError : public Error {
  public:
   using Error::Error;
 };
 
-// Of the GPU that open_device(spec) would open; null where that is none. Waits so long at most for other processes and
-// for other threads of this one. Throws BusyError and EndedError.
+// Takes a turn on the GPU that open_device(spec) would open; null if that is no GPU. Waits at most this long for other
+// processes and other threads. Throws BusyError and EndedError.
 [[nodiscard]] std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, Apart& apart);
 
 }  // namespace gputopo::library

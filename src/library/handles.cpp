@@ -23,7 +23,7 @@ class Registry {
     const auto found = reports_.find(handle);
     return found == reports_.end() ? nullptr : found->second;
   }
-  // The report itself is freed without the lock.
+  // The report itself is freed after the lock is released.
   void remove(const gputopo_report* handle) {
     std::shared_ptr<const Topology> removed;
     const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ class Registry {
   void unlock() { mutex_.unlock(); }
 
  private:
-  // No address of anything: not of a first page, and odd.
+  // Not an address of anything: beyond the first page, and odd.
   static constexpr std::uintptr_t kFirst = 0x1001;
   static constexpr std::uintptr_t kStep = 16;
 
@@ -45,11 +45,11 @@ class Registry {
   std::unordered_map<const gputopo_report*, std::shared_ptr<const Topology>> reports_;
 };
 
-// Never destroyed: threads of the caller may outlive the end of main.
+// Never destroyed, because the caller's threads may outlive the end of main.
 Registry& registry() {
   static Registry& instance = []() -> Registry& {
     auto* made = new Registry;
-    // Another thread may hold the lock while this one forks. In the child it would never be released.
+    // Another thread may hold the lock during a fork. The child would never release it.
     pthread_atfork([] { registry().lock(); }, [] { registry().unlock(); }, [] { registry().unlock(); });
     return *made;
   }();

@@ -1,4 +1,4 @@
-// The reports that callers have.
+// The reports that callers hold.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,10 @@
 
 namespace gputopo::library {
 
-// A number that only looks like a pointer, and is given once: what was freed, or never was a report, is found out
-// without reading it.
+// A handle is a number, not a pointer, and is never reused, so an invalid one is detected without reading memory.
 [[nodiscard]] gputopo_report* add_report(std::shared_ptr<const Topology> topology);
 
-// Null: there is no such report. Who has it may go on with it while another thread frees the handle.
+// Null if there is no such report. The holder may keep using the report while another thread frees the handle.
 [[nodiscard]] std::shared_ptr<const Topology> find_report(const gputopo_report* handle);
 
 void remove_report(const gputopo_report* handle);

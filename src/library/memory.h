@@ -1,4 +1,4 @@
-// Memory that the caller of the C interface gets, and gives back: of malloc, so that C can.
+// Memory that callers of the C interface receive and free. It comes from malloc, so that C can free it.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-// `count` of T, all zero. Throws std::bad_alloc.
+// `count` zero-initialized T. Throws std::bad_alloc.
 template <typename T>
 [[nodiscard]] Owned<T> allocate(std::size_t count) {
   // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer.

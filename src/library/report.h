@@ -1,4 +1,4 @@
-// What functions that take a report begin with.
+// The common beginning of functions that take a report.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace gputopo::library {
 
-// The body is handed the report.
+// Calls `body` with the report, or fails with GPUTOPO_ERROR_ARGUMENT or GPUTOPO_ERROR_HANDLE.
 template <typename Body>
 int with_report(const char* function, const gputopo_report* handle, const Body& body) noexcept {
   return guarded([&] {

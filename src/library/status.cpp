@@ -14,7 +14,7 @@
 namespace gputopo::library {
 namespace {
 
-// An array, so that an error of memory needs none, and a thread that ends has nothing to clear.
+// An array, so that reporting an error allocates nothing, and a thread that ends has nothing to free.
 constexpr std::size_t kMostBytes = 2048;
 thread_local std::array<char, kMostBytes> t_text = {};
 
@@ -22,7 +22,7 @@ constexpr const char* kNames[] = {"ok",   "unavailable", "argument", "handle", "
                                   "type", "format",      "file",     "device", "device_lost",
                                   "busy", "cancelled",   "forked",   "memory", "internal"};
 
-// No character of UTF-8 is cut in two.
+// The bytes of `text` that fit, without cutting a UTF-8 character.
 std::size_t bytes_that_fit(std::string_view text) {
   if (text.size() < kMostBytes) return text.size();
   constexpr unsigned kFollowsMask = 0xc0;
@@ -32,7 +32,7 @@ std::size_t bytes_that_fit(std::string_view text) {
   return bytes;
 }
 
-// Texts hold names of files and devices: none of them is to make two lines of one.
+// Texts contain names of files and devices, which must not add lines.
 int fail_visibly(gputopo_status status, const char* text) noexcept {
   try {
     return fail(status, visible_line(text));

@@ -1,4 +1,4 @@
-// How functions of the C interface end: a status, and a text for the thread that called.
+// How functions of the C interface end: with a status, and a text for the calling thread.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace gputopo::library {
 
-// One line, for gputopo_last_error() on this thread. Returns `status`.
+// Sets the one-line text of gputopo_last_error() for this thread. Returns `status`.
 int fail(gputopo_status status, std::string_view text) noexcept;
 
-// What the exception that is being handled is to the caller.
+// Maps the exception that is being handled to a status and a text.
 int fail_with_current_exception() noexcept;
 
-// The body of every function of the interface: no exception leaves it.
+// Runs the body of a function of the interface, so that no exception leaves it.
 template <typename Body>
 int guarded(const Body& body) noexcept {
   try {
@@ -23,7 +23,7 @@ int guarded(const Body& body) noexcept {
   }
 }
 
-// Of an argument that must not be null.
+// Fails because a required argument is NULL.
 int fail_with_null(const char* function, const char* argument) noexcept;
 
 }  // namespace gputopo::library

@@ -1,4 +1,4 @@
-// Values by their paths.
+// Values by path.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ gputopo_source source_of(const Attribute& attribute) {
   return GPUTOPO_SOURCE_UNAVAILABLE;
 }
 
-// By name, so that what is added to either side does not shift the other.
+// By name, so that additions to one enumeration do not shift the other.
 gputopo_reason reason_of(const Attribute& attribute) {
   if (attribute.available()) return GPUTOPO_REASON_NONE;
   const auto found =
@@ -51,13 +51,13 @@ gputopo_reason reason_of(const Attribute& attribute) {
                                      : static_cast<gputopo_reason>(found - std::begin(kReasons));
 }
 
-// Of the first version, which is the least that any caller has.
+// The size of the first version, the least that any caller has.
 constexpr std::size_t kFirstValueBytes = offsetof(gputopo_value, group_count) + sizeof(std::size_t);
 
-// What the caller and this version both have of it.
+// The bytes that the caller's version and this one have in common.
 std::size_t bytes_in(const gputopo_value& value) { return std::min<std::size_t>(value.size, sizeof value); }
 
-// A value under construction: what was allocated is freed should the next part not be.
+// A value under construction. Its memory is freed if a later part fails.
 class Filling {
  public:
   Filling() { value_.number = value_.low = value_.high = kNone; }
@@ -81,7 +81,7 @@ class Filling {
     value_.reason = GPUTOPO_REASON_NOT_IN_REPORT;
     set_text(value_.detail, detail);
   }
-  // To the caller's, which may be of a later version and longer.
+  // Moves to the caller's struct, which may be of a later version and longer.
   void move_to(gputopo_value& value) {
     value_.size = value.size;
     gputopo_value_free(&value);
@@ -137,7 +137,7 @@ std::string why_missing(const Topology& topology, std::string_view path) {
   return fmt::format("the report of {} has no value of {}", topology.name, path);
 }
 
-// Of a value that is not there. Nothing: the report does not have it.
+// Fails for an unavailable value. No attribute: the report does not contain it.
 int fail_without(const Topology& topology, std::string_view path, const std::optional<Attribute>& attribute) {
   return fail(GPUTOPO_UNAVAILABLE,
               visible_line(attribute ? fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))

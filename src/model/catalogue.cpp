@@ -10,7 +10,7 @@ namespace {
 // ---- Rows ----
 
 constexpr AttributeInfo kAttributes[] = {
-// Each enumerator of a row is of one of these enumerations.
+// The rows name enumerators without their enumeration, which this macro adds.
 #define GPUTOPO_ATTRIBUTE_ROW(id, group, name, title, unit, quantity, better) \
   AttributeInfo{AttributeId::id, AttributeGroup::group, name, title, unit, Quantity::quantity, Better::better},
 #define GPUTOPO_DEVICE_ATTRIBUTE(id, name, title, unit, quantity, better) \
@@ -33,7 +33,7 @@ constexpr auto kFirstUnitAttribute = static_cast<std::size_t>(AttributeId::kRegi
 static_assert(kAttributes[kFirstUnitAttribute].group == AttributeGroup::kUnit);
 static_assert(kAttributes[kFirstUnitAttribute - 1].group == AttributeGroup::kMemory);
 
-// How an attribute is found out in each of the sets that it is in.
+// How an attribute is determined for the elements of each of its sets.
 struct Membership {
   CoverageSet set;
   Coverage coverage;
@@ -56,7 +56,7 @@ const std::vector<Covered>& covered_attributes() {
 
 constexpr MethodInfo kMethods[] = {{"change-point", AttributeId::kChangePointSize, AttributeId::kSize}};
 
-// The sets of an element on one vendor's GPUs, a bit each.
+// The sets of an element on one vendor's GPUs, one bit each.
 using SetBits = std::uint64_t;
 static_assert(static_cast<unsigned>(CoverageSet::kMatrixF32Peak) < 8 * sizeof(SetBits), "the last of them");
 struct VendorSets {
@@ -80,7 +80,7 @@ const std::vector<std::vector<VendorSets>>& sets_of_elements() {
   return kSets;
 }
 
-// What a row may say of its space.
+// The values that a row may give for its space.
 namespace spaces {
 using enum Space;
 constexpr std::nullopt_t kNone = std::nullopt;
@@ -93,7 +93,7 @@ constexpr ElementInfo kElements[] = {
 #include "gputopo/elements.def"
 };
 
-// The sets of an element on a vendor's GPUs; 0 where they have none.
+// The sets of an element on a vendor's GPUs; 0 if these lack the element.
 SetBits sets_of_element(Vendor vendor, ElementId element) {
   for (const VendorSets& row : sets_of_elements()[static_cast<std::size_t>(element)]) {
     if (row.vendor == vendor) return row.sets;

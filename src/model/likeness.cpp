@@ -11,8 +11,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Levenshtein's distance, one row at a time: to the beginning of the name that is most like `wanted`, then to all of
-// it.
+// The Levenshtein distances from `wanted` to the closest prefix of `name` and to the whole name, one row at a time.
 std::pair<std::size_t, std::size_t> distance(std::string_view name, std::string_view wanted) {
   std::vector<std::size_t> row(wanted.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -40,7 +39,7 @@ std::vector<std::string> by_likeness(std::string_view wanted, std::vector<std::s
 }
 
 std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names, std::string_view prefix) {
-  constexpr std::size_t kOneSlipIn = 3;  // letters
+  constexpr std::size_t kOneSlipIn = 3;  // letters for each typo
   const std::vector<std::string> sorted = by_likeness(wanted, names);
   if (sorted.empty() || distance(sorted.front(), wanted).first > wanted.size() / kOneSlipIn) return "";
   return fmt::format("did you mean {}{}? ", prefix, sorted.front());

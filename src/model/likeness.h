@@ -1,4 +1,4 @@
-// What somebody who wrote an unknown name may have meant.
+// Suggestions for an unknown name.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace gputopo {
 
-// The names, those that begin most like `wanted` first; capitals are as good as small letters.
+// Sorts the names so that those whose beginning is most like `wanted` come first. Ignores case.
 [[nodiscard]] std::vector<std::string> by_likeness(std::string_view wanted, std::vector<std::string> names);
 
-// "did you mean sim:h200? " with the name that begins most like `wanted`; empty where none is like it.
+// Returns "did you mean sim:h200? " with the name whose beginning is most like `wanted`; empty if none is close.
 [[nodiscard]] std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names,
                                        std::string_view prefix = "");
 

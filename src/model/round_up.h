@@ -5,7 +5,7 @@
 
 namespace gputopo {
 
-// The least multiple of `unit`, which is not 0, that is no less than `value`.
+// The smallest multiple of `unit` (not 0) that is at least `value`.
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }

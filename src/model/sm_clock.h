@@ -1,4 +1,4 @@
-// The clock that a value was measured at.
+// The clock at which a value was measured.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace gputopo {
 
-// MHz, of the value's conditions; nothing where they do not tell.
+// In MHz, from the value's conditions; empty if they lack it.
 [[nodiscard]] std::optional<double> sm_clock_mhz(const Attribute& attribute);
 
 }  // namespace gputopo

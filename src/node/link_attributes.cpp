@@ -1,4 +1,4 @@
-// The catalogue of what is known of links.
+// The catalogue of link attributes.
 #include <algorithm>
 #include <array>
 

@@ -7,14 +7,14 @@
 namespace gputopo::node {
 namespace {
 
-// Where the rate crosses half of the whole; 0 where it never does.
+// Returns the size at which the rate crosses half of the full rate, or 0 if it never does.
 double crossing(std::span<const SizeSample> sweep, double half_rate) {
   for (std::size_t i = 1; i < sweep.size(); ++i) {
     const auto rate = [&](std::size_t at) { return static_cast<double>(sweep[at].bytes) / sweep[at].seconds; };
     const double before = rate(i - 1);
     const double after = rate(i);
     if (before >= half_rate || after < half_rate) continue;
-    // Between two sizes the time of a copy grows with its bytes: it is what the copy takes, and what each byte does.
+    // Interpolates: between two sizes, the time of a copy is a fixed part plus a part per byte.
     const double step = static_cast<double>(sweep[i].bytes - sweep[i - 1].bytes);
     const double per_byte = (sweep[i].seconds - sweep[i - 1].seconds) / step;
     const double beside = sweep[i - 1].seconds - per_byte * static_cast<double>(sweep[i - 1].bytes);
@@ -39,7 +39,7 @@ Estimate half_bandwidth_size(std::span<const std::vector<SizeSample>> runs, cons
   };
   const Estimate middle = places_at(bandwidth.value);
   if (middle.low <= 0) return {};
-  // More bandwidth needs larger copies.
+  // A higher bandwidth needs larger copies to reach half of it.
   const Estimate least = places_at(bandwidth.low);
   const Estimate most = places_at(bandwidth.high);
   return {middle.value, least.low > 0 ? std::min(least.low, middle.low) : middle.low, std::max(most.high, middle.high)};
@@ -50,20 +50,20 @@ std::vector<double> rates_beside(double bytes, std::span<const double> seconds, 
   std::vector<double> rates;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const double after = (seconds[i] - first_end) * rates_alone[i];
-    // Of noise: no more than all went after the other.
+    // Noise may suggest more; at most all bytes moved after the other's end.
     rates.push_back(std::max(bytes - after, 0.0) / first_end);
   }
   return rates;
 }
 
 bool vary_alike(double spread, double spread_before) {
-  constexpr double kAlike = 1.5;  // the range of seven runs differs by so much from one seven to another
+  constexpr double kAlike = 1.5;  // ranges of two sets of seven runs differ by up to this factor
   return std::max(spread, spread_before) <= kAlike * std::min(spread, spread_before);
 }
 
 AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins) {
-  // Later by this part of its own time than the first of its GPU, a transfer waited. Larger: some of the waiting counts
-  // as if all had gone at once; smaller: what the driver takes to start them looks like waiting.
+  // A transfer that begins later than the first one of its GPU, by this fraction of its own time, waited for its turn.
+  // Larger values count waiting transfers as simultaneous; smaller values mistake the driver's launch time for waiting.
   constexpr double kWaits = 0.1;
   AtOnce found;
   for (std::size_t i = 0; i < begins.size(); ++i) found.in_turn |= begins[i] > kWaits * seconds[i];

@@ -1,4 +1,4 @@
-// From samples of transfers to values: pure functions.
+// Pure functions that turn samples of transfers into values.
 #pragma once
 
 #include <cstdint>
@@ -8,61 +8,60 @@
 
 namespace gputopo::node {
 
-// The median of runs that were made in the same way, between the least and the greatest: of seven, an interval that
-// holds the median of all in 98% (order statistics), whatever their distribution.
+// The median of repeated runs, with the smallest and the largest run as its interval. With seven runs the interval
+// holds the true median in 98% of cases, for any distribution (order statistics).
 struct Estimate {
   double value = 0;
   double low = 0;
   double high = 0;
-  // From the least to the greatest, as a part of the median.
+  // Full range relative to the median.
   [[nodiscard]] double spread() const { return value > 0 ? (high - low) / value : 0; }
 };
 [[nodiscard]] Estimate estimate(std::span<const double> samples);
 
 inline constexpr std::size_t kRuns = 7;
-// Runs of one transfer that lie further apart met others on the link.
+// Runs of one transfer that differ by more than this shared the link with other traffic.
 inline constexpr double kSteadySpread = 0.10;
-// Beside others a transfer keeps this part of its rate, or they share something.
+// A transfer that keeps less of its rate than this beside another one shares a resource with it.
 inline constexpr double kOwnShare = 0.90;
 
-// Of a row of copies of growing size, how long one takes.
+// Mean time of one copy in a row of copies of the same size.
 struct SizeSample {
   std::uint64_t bytes = 0;
-  double seconds = 0;  // of one
+  double seconds = 0;  // time of one copy
   friend bool operator==(const SizeSample&, const SizeSample&) = default;
 };
 
-// The size at which a copy gets half of `bandwidth`, between two sizes that were tried, which each run has in ascending
-// order. The interval is what the least and the greatest of runs and bandwidths give. Value 0: no size does, or all do.
+// Returns the size at which a copy reaches half of `bandwidth`, interpolated between two tried sizes. Each run has
+// ascending sizes. The interval spans all runs and both ends of `bandwidth`. 0: no tried size reaches half, or all do.
 [[nodiscard]] Estimate half_bandwidth_size(std::span<const std::vector<SizeSample>> runs, const Estimate& bandwidth);
 
-// Two transfers of `bytes` each that began together and took `seconds`: what each got while both ran. The slower went
-// on alone when the other had ended, at its rate alone.
+// Rates of two transfers of `bytes` that start together, while both run. The slower then continues at its rate alone.
 [[nodiscard]] std::vector<double> rates_beside(double bytes, std::span<const double> seconds,
                                                std::span<const double> rates_alone);
 
-// Whether runs that vary do so again as those before them: that is their way, and not a disturbance that will be over.
+// True if two sets of runs vary about equally. Such variation is normal for the link, so more runs would not help.
 [[nodiscard]] bool vary_alike(double spread, double spread_before);
 
-// Several transfers of `bytes` each that were let go together.
+// Several transfers of `bytes` each that start together.
 struct AtOnce {
-  std::vector<double> rates;  // of each, from when all were let go to its own end where they went in turn
-  double total = 0;           // of all: the sum of rates, or all bytes until the last end where they went in turn
-  bool in_turn = false;       // an engine took one after another
+  std::vector<double> rates;  // per transfer; if in turn, from the common start to its own end
+  double total = 0;           // sum of rates; if in turn, all bytes over the time to the last end
+  bool in_turn = false;       // a copy engine served the transfers one after another
 };
-// `begins` as TransferResult's; empty: not told.
+// `begins` is TransferResult's; empty if the device does not report it.
 [[nodiscard]] AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins);
 
-// Whether two transfers share a part, by what the slower keeps of its rate in each run beside the other. Unclear: they
-// kept their own share in some runs and not in others.
+// Whether two transfers share a resource, judged by the share of its rate that the slower one keeps in each run beside
+// the other. Unclear: it keeps its own rate in some runs but not in others.
 enum class Sharing : std::uint8_t { kNothing, kAPart, kUnclear };
 inline constexpr std::size_t kSharingRuns = 3;
 [[nodiscard]] Sharing decide_sharing(std::span<const double> least_shares);
-// Whether no further run would change that: one in which they clearly share nothing, since what disturbs a run only
-// takes from it; two that clearly share; two that contradict each other; or all.
+// True if no further run can change the result: one run clearly shows no sharing (a disturbance only lowers a rate),
+// two runs clearly show sharing, two runs contradict each other, or all runs are made.
 [[nodiscard]] bool is_decided(std::span<const double> least_shares);
 
-// By transfer: its part of the rate that it has alone.
+// Returns each transfer's rate together as a fraction of its rate alone.
 [[nodiscard]] std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together);
 
 }  // namespace gputopo::node

@@ -7,7 +7,7 @@
 
 namespace gputopo::node {
 
-// One GPU stays, all others move on by a place each round; with an odd count one place is empty.
+// Round-robin: one GPU stays and all others move on by one place each round. An odd count leaves one place empty.
 std::vector<Round> disjoint_rounds(std::size_t gpus) {
   const std::size_t places = gpus + gpus % 2;
   std::vector<Round> rounds;

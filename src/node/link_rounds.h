@@ -1,4 +1,4 @@
-// Which transfers between GPUs may run at once to be measured sooner, and whether they had their own rates then.
+// Plans which transfers between GPUs run at the same time to save time, and checks that they did not slow each other.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,20 @@
 
 namespace gputopo::node {
 
-// Every pair of GPUs once, (smaller, larger): in each round no GPU is in two pairs. Of 8 GPUs 7 rounds of 4.
+// Disjoint pairs of GPUs, each (smaller, larger). All rounds together hold each pair once: 8 GPUs need 7 rounds of 4.
 using Round = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 [[nodiscard]] std::vector<Round> disjoint_rounds(std::size_t gpus);
 
-// All GPUs reach all others through one kind of switch, over as many lanes, and there are four at least: pairs that
-// share no GPU are expected not to meet.
+// True if four or more GPUs are all joined by one kind of switch with equal lanes: disjoint pairs should not interfere.
 [[nodiscard]] bool is_one_switch(const NodeInfo& info);
 
-// Transfers that are measured at once. Each is alone, but those through one switch: of these one way of the first round
-// is alone, which the others are compared with, and no GPU is in two of a batch.
+// Transfers that are measured at the same time. Only transfers through one switch share a batch, and no GPU is in two
+// of them. One direction of the first round still runs alone: the other batches are compared with it.
 using Batch = std::vector<Transfer>;
 [[nodiscard]] std::vector<Batch> batches_of(const NodeInfo& info, const std::vector<Transfer>& transfers);
 
-// One that has beside others what several had alone, all of them the same, met nobody. What has less or more is to be
-// asked alone: more may be less than it has alone.
+// True if a rate that was measured beside others matches every rate that was measured alone. Any other rate, lower or
+// higher, must be measured alone: a higher one may still be lower than the link's own rate.
 [[nodiscard]] bool is_as_alone(const Estimate& at_once, std::span<const double> alone);
 
 }  // namespace gputopo::node

@@ -52,7 +52,7 @@ std::vector<double> LinkRuns::own_rates(const TransferProgram& program, const Tr
   return rates;
 }
 
-// The first run wakes links that sleep while nothing uses them, and is not counted.
+// The first run is not counted: it wakes links that sleep while idle.
 std::vector<Estimate> LinkRuns::rates_of_runs(const TransferProgram& program, const Rates& rates) {
   std::vector<std::vector<double>> samples(program.transfers.size());
   static_cast<void>(ask(program));
@@ -66,7 +66,7 @@ std::vector<Estimate> LinkRuns::rates_of_runs(const TransferProgram& program, co
 }
 
 std::vector<Estimate> LinkRuns::steady_rates(const TransferProgram& program, const Rates& rates) {
-  // Cores of the host copy what is pageable, and are never steady.
+  // The host's cores copy pageable memory, so its rate is never steady and repeats do not help.
   if (program.op == TransferOp::kPageableCopy) return rates_of_runs(program, rates);
   return steadiest<std::vector<Estimate>>([&] { return rates_of_runs(program, rates); }, widest);
 }

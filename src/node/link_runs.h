@@ -1,4 +1,4 @@
-// Running transfers of a node again and again, and what their rates are: for everything that is measured of links.
+// Repeats transfers of a node and turns them into rates; every link measurement uses this class.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace gputopo::node {
 
 inline constexpr double kNano = 1e-9;
-inline constexpr int kAttempts = 5;  // to find runs that are alike
+inline constexpr int kAttempts = 5;  // sets of runs, until one is steady
 
-// The end of all: there is no more time, or the device is gone.
+// Ends all measurements: the time is up, or the device is lost.
 struct Stopped {
   std::string why;
 };
@@ -30,25 +30,25 @@ class LinkRuns {
   [[nodiscard]] const NodeInfo& info() const { return links_.info(); }
   [[nodiscard]] const NodeOptions& options() const { return options_; }
   [[nodiscard]] NodeReport& report() { return report_; }
-  // Null where it was not reached.
+  // Null if the link was not reached.
   [[nodiscard]] LinkReport* link_of(const Transfer& transfer);
 
-  // Of a link that is in the report.
+  // The link must be in the report.
   [[nodiscard]] AttributeMap& values_of(const Transfer& transfer) { return link_of(transfer)->attributes; }
 
-  // Throws Stopped, and the errors of Links::run() that are no end.
+  // Throws Stopped, or those errors of Links::run() that do not end the measurement.
   TransferResult ask(const TransferProgram& program);
 
-  // Between runs that differ and those that are made again.
+  // Pauses before unsteady runs are repeated.
   void rest();
 
-  // Bytes a second of each transfer, from its answer.
+  // Computes each transfer's rate in bytes per second from the result.
   using Rates = std::function<std::vector<double>(const TransferProgram& program, const TransferResult& answer)>;
   static std::vector<double> own_rates(const TransferProgram& program, const TransferResult& answer);
-  // Others use links and memories now and then: runs that differ are made again a little later, some times. The
-  // steadiest are taken, and by their interval a reader sees if none were.
+  // Other programs use links and memories now and then, so unsteady runs are repeated a little later, up to kAttempts
+  // times. The steadiest set counts. Its interval shows whether it is steady.
   [[nodiscard]] std::vector<Estimate> steady_rates(const TransferProgram& program, const Rates& rates = own_rates);
-  // The same of anything that is made of runs: `make` makes it, `spread_of` tells how far its runs lie apart.
+  // Same for any result made of runs: `make` runs it, `spread_of` returns its spread.
   template <typename Made>
   [[nodiscard]] Made steadiest(const std::function<Made()>& make, const std::function<double(const Made&)>& spread_of) {
     Made best = make();
@@ -64,7 +64,7 @@ class LinkRuns {
   }
 
   static Attribute attribute_of(const Estimate& estimate, std::string_view name, std::string method);
-  // What cannot be measured has a reason; all else goes on, and the report is not complete where a device failed.
+  // Stores a value or the reason for its absence. A device failure also marks the report incomplete.
   void put(AttributeMap& attributes, std::string_view name, const std::function<Attribute()>& measure);
   void warn_if_unsteady(const std::string& where, std::string_view name, const Estimate& estimate);
 
@@ -76,7 +76,7 @@ class LinkRuns {
   NodeReport& report_;
 };
 
-// Of each transfer that a bandwidth was measured with.
+// Bytes of each transfer behind a measured bandwidth.
 [[nodiscard]] std::optional<std::uint64_t> bytes_of(const Attribute& bandwidth);
 
 }  // namespace gputopo::node

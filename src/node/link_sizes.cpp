@@ -12,7 +12,7 @@
 namespace gputopo::node {
 namespace {
 
-constexpr std::uint64_t kBytesOfRow = 64ull << 20;  // of small copies
+constexpr std::uint64_t kBytesOfRow = 64ull << 20;  // total bytes of a row of small copies
 constexpr std::uint64_t kLeastSize = 4096;
 constexpr std::uint64_t kSizeStep = 4;
 
@@ -31,9 +31,9 @@ class Sizes {
   }
 
  private:
-  // Of each transfer, all at once.
+  // Returns one sample per transfer; all transfers run at the same time.
   std::vector<SizeSample> copies_of(const Batch& batch, std::uint64_t bytes) {
-    constexpr std::uint32_t kMost = 64;  // queues of drivers hold some hundreds, and each takes the host microseconds
+    constexpr std::uint32_t kMost = 64;  // driver queues hold some hundreds, and each copy costs the host microseconds
     const auto repeats = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBytesOfRow / bytes, 1, kMost));
     const TransferResult answer = runs_.ask({TransferOp::kCopy, batch, bytes, repeats});
     std::vector<SizeSample> samples;
@@ -41,10 +41,10 @@ class Sizes {
     return samples;
   }
 
-  // By transfer, run and size.
+  // Indexed by transfer, run and size.
   using Sweeps = std::vector<std::vector<std::vector<SizeSample>>>;
 
-  // What copy_bandwidth tells of the size that it was measured with.
+  // Reuses copy_bandwidth for the size that it was measured with.
   std::vector<SizeSample> known_copies(const Batch& batch, std::uint64_t bytes) {
     std::vector<SizeSample> samples;
     for (const Transfer& transfer : batch) {
@@ -56,7 +56,7 @@ class Sizes {
     return samples;
   }
 
-  // As far as there is room.
+  // Stops at the first size that does not fit into memory.
   void add_sweep(const Batch& batch, Sweeps& sweeps) {
     for (auto& runs : sweeps) runs.emplace_back();
     const std::uint64_t most = runs_.options().full ? kMaxTransferBytes : kLargestSize;
@@ -81,7 +81,7 @@ class Sizes {
     }
   }
 
-  // What runs over all sizes tell of one link; `runs` are made here where there are none.
+  // Derives one link's values from its sweeps over all sizes. Measures the sweeps first if `runs` is empty.
   void sizes(const Transfer& transfer, std::vector<std::vector<SizeSample>>& runs) {
     AttributeMap& values = runs_.values_of(transfer);
     const Attribute whole = *find(values, "copy_bandwidth");
@@ -108,8 +108,7 @@ class Sizes {
     });
   }
 
-  // Sizes are four times apart, and how the time grows between them is not known: one more where half of the bandwidth
-  // seems to be.
+  // Adds a sample near half of the bandwidth: sizes are a factor of four apart, and times between them are unknown.
   void try_between(const Transfer& transfer, std::vector<std::vector<SizeSample>>& runs, const Estimate& bandwidth) {
     const Estimate size = half_bandwidth_size(runs, bandwidth);
     if (size.value <= 0) return;

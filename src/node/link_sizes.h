@@ -1,4 +1,4 @@
-// Copies by their size: what a small one takes, and how large one must be for half of the bandwidth.
+// Copies by size: the time of a small copy, and the size that reaches half of the bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,9 @@
 
 namespace gputopo::node {
 
-inline constexpr std::uint64_t kLargestSize = 256ull << 20;  // that is tried of copies by size, without `full`
+inline constexpr std::uint64_t kLargestSize = 256ull << 20;  // largest copy without `full`
 
-// `copy_latency` and `copy_half_size` of links whose copy_bandwidth is known, which is as it is alone for all of a
-// batch.
+// Measures `copy_latency` and `copy_half_size` of links with a copy_bandwidth that is the same alone and in the batch.
 void measure_sizes(LinkRuns& runs, const Batch& batch);
 
 }  // namespace gputopo::node

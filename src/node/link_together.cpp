@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kBytes = 64ull << 20;
 constexpr std::uint64_t kLeastBytes = 1ull << 20;
-// In a row. Of all together more: they are to be steady. Two share a part or they do not.
+// Copies in a row. All transfers together need more, since their total must be steady. A pair only needs a yes or no.
 constexpr std::uint32_t kRepeats = 4;
 constexpr std::uint32_t kPairRepeats = 2;
 
@@ -49,8 +49,8 @@ class Together {
     at_once("all_to_host", "Each GPU to the host", up, true);
     at_once("host_both_ways", "Host to each GPU and back", host, true);
     at_once("ring", "Each GPU to the next", ring, true);
-    if (count == 2) return;  // the others are links of one pair
-    // These all share a GPU: which two of them do is no news.
+    if (count == 2) return;  // the remaining cases are links of one pair
+    // These transfers all share one GPU, so a search for sharing pairs would tell nothing new.
     at_once("one_to_all", "GPU 0 to all others", scatter, false);
     at_once("all_to_one", "All others to GPU 0", gather, false);
     at_once("all_pairs", "Each GPU to each other", pairs, false);
@@ -65,7 +65,7 @@ class Together {
         "the system does not say which NUMA node gpu{} is near: {} is taken, by its bandwidth", index, to_text(host)));
   }
 
-  // Why not, where a link has no rate of its own.
+  // `problem` names a link without a rate of its own.
   struct Alone {
     std::vector<double> rates;
     std::string problem;
@@ -85,9 +85,9 @@ class Together {
   }
 
   struct Runs {
-    std::vector<double> totals;        // the rates of all, by run
+    std::vector<double> totals;        // by run, total rate of all transfers
     std::vector<double> least_shares;  // by run
-    bool in_turn = false;              // in one of them
+    bool in_turn = false;              // true if any run was in turn
   };
   Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
     const TransferProgram program{TransferOp::kCopy, transfers, bytes_, kRepeats};
@@ -98,7 +98,7 @@ class Together {
     return runs_.steadiest<Runs>(run, [](const Runs& runs) { return estimate(runs.least_shares).spread(); });
   }
 
-  // Fewer bytes where there is no room for all of them.
+  // Halves the bytes until all transfers fit into memory.
   Runs run_fitting(TransferProgram program, const std::vector<double>& alone, std::size_t count) {
     while (true) {
       program.bytes = bytes_;
@@ -156,8 +156,8 @@ class Together {
     }
   };
 
-  // What the slower of them keeps, by run; no more runs than decide. The links are awake: all together ran just before.
-  // Pairs that were asked before are not asked again.
+  // Returns the share that the slower transfer keeps, by run. Stops when the result is decided, and reuses the results
+  // of pairs that were tried before. The links are awake: all transfers ran together just before.
   const std::vector<double>& pair_shares(const Pair& pair, const std::vector<double>& alone) {
     const auto [known, is_new] = pairs_.try_emplace(pair.name());
     if (!is_new) return known->second;
@@ -169,9 +169,9 @@ class Together {
     return found;
   }
 
-  // Which two of them are slower beside each other. Asked only where all together are.
+  // Finds the pairs that slow each other. Called only if all transfers together are slower than alone.
   void add_sharing(const std::vector<Transfer>& transfers, const std::vector<double>& alone, Attribute& share) {
-    constexpr std::size_t kMostPairs = 200;  // of twenty transfers: each pair takes some milliseconds
+    constexpr std::size_t kMostPairs = 200;  // all pairs of twenty transfers; each takes some milliseconds
     std::vector<std::string> shared;
     std::vector<std::string> unclear;
     SampleTable table{.name = "pair_share",
@@ -181,7 +181,7 @@ class Together {
                                   {"share", ColumnRole::kValue, "the slower keeps", ""}},
                       .data = {{}, {}, {}}};
     std::size_t asked = 0;
-    if (transfers.size() == 2) {  // they were asked already
+    if (transfers.size() == 2) {  // this pair is already known to share
       share.add_detail("sharing_pairs", std::vector<std::string>{Pair{transfers[0], transfers[1]}.name()});
       return;
     }
@@ -206,7 +206,7 @@ class Together {
     share.samples.push_back(std::move(table));
   }
 
-  std::map<std::string, std::vector<double>> pairs_;  // by name, what pair_shares() found
+  std::map<std::string, std::vector<double>> pairs_;  // results of pair_shares(), by pair name
   LinkRuns& runs_;
   std::uint64_t bytes_ = kBytes;
 };

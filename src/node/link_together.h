@@ -1,11 +1,11 @@
-// Several transfers at once: what they get together, and which of them share a part.
+// Runs several transfers at the same time: their joint bandwidth, and which of them share a resource.
 #pragma once
 
 #include "node/link_runs.h"
 
 namespace gputopo::node {
 
-// Several transfers at once, once each link is known.
+// Needs the copy_bandwidth of each link.
 void measure_together(LinkRuns& runs);
 
 }  // namespace gputopo::node

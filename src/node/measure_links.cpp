@@ -1,4 +1,4 @@
-// Which transfers tell what of the links of a node.
+// The measurement plan: which transfers measure which attribute of a node's links.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,14 +23,13 @@ using node::kNano;
 using node::SizeSample;
 
 constexpr std::uint64_t kMiB = 1ull << 20;
-// So much that what a copy takes beside its bytes, some microseconds, is about 0.1% of it. Links between GPUs are up to
-// ten times as fast as those to the host.
+// A copy's fixed cost, some microseconds, is about 0.1% of these. GPU links are up to ten times as fast as host links.
 constexpr std::uint64_t kCopyBytes = node::kLargestSize;
 constexpr std::uint64_t kPeerCopyBytes = 1024 * kMiB;
-constexpr std::uint64_t kLeastCopyBytes = 16 * kMiB;  // where there is no room for more
-// Copied by the host's cores, several times slower. Half as much is faster than memory where it stays in their caches.
+constexpr std::uint64_t kLeastCopyBytes = 16 * kMiB;  // lower bound if memory is short
+// The host's cores copy these bytes several times slower. Half the size would stay in their caches and beat memory.
 constexpr std::uint64_t kPageableBytes = 64 * kMiB;
-// Kept by the L2 at home, and by no cache: L2 of the largest GPU so far is 256 MiB in two halves.
+// The first fits the owner's L2; the second fits no cache (the largest L2 so far has 256 MiB in two halves).
 constexpr std::uint64_t kNearFootprint = 2 * kMiB;
 constexpr std::uint64_t kLargeFootprint = 128 * kMiB;
 constexpr std::uint32_t kAccesses = 256;
@@ -53,7 +52,7 @@ class Measurement {
     }
   }
 
-  // From one place after the other: what accesses follow through its memory is written once for all that ask it.
+  // Ordered by source: the chain of accesses in a source's memory is written once for all readers.
   void latencies() {
     std::vector<Transfer> transfers = all_transfers();
     std::ranges::stable_sort(transfers, {}, &Transfer::from);
@@ -68,7 +67,7 @@ class Measurement {
   }
 
   void both_ways() {
-    std::vector<Transfer> there;  // of each pair one
+    std::vector<Transfer> there;  // one direction of each pair
     for (const Transfer& transfer : all_transfers()) {
       if (transfer.from < transfer.to) there.push_back(transfer);
     }
@@ -128,7 +127,7 @@ class Measurement {
     if (one.from.kind == PlaceKind::kGpu) bandwidths(batch, "sm_write_bandwidth", TransferOp::kWrite, bytes);
   }
 
-  // Whether all of them were as they are alone; those that were not are asked alone then.
+  // Returns whether all transfers ran as fast as alone. Those that did not are then measured alone.
   bool bandwidths(const Batch& batch, std::string_view name, TransferOp op, std::uint64_t bytes) {
     if (batch.size() == 1) {
       bandwidth(batch.front(), name, op, bytes);
@@ -152,10 +151,10 @@ class Measurement {
   }
 
   struct AtOnce {
-    std::uint64_t bytes = 0;  // of each
+    std::uint64_t bytes = 0;  // bytes of each transfer
     std::vector<Estimate> estimates;
   };
-  // No estimates where they cannot run at once: each of them tells why, alone.
+  // Returns no estimates if the transfers cannot run together. Each one then reports the reason when it runs alone.
   AtOnce at_once(const TransferProgram& program, const node::LinkRuns::Rates& rates) {
     try {
       auto [fitted, estimates] = fitting(program, rates);
@@ -194,7 +193,7 @@ class Measurement {
     });
   }
 
-  // Fewer bytes where a GPU or the host has no room for all.
+  // Halves the bytes until a GPU or the host has room for them.
   std::pair<TransferProgram, std::vector<Estimate>> fitting(TransferProgram program,
                                                             const node::LinkRuns::Rates& rates) {
     while (true) {
@@ -213,7 +212,7 @@ class Measurement {
       std::vector<double> medians;
       std::vector<double> nearest;
       std::vector<double> farthest;
-      static_cast<void>(runs_.ask(program));  // fills the caches at home
+      static_cast<void>(runs_.ask(program));  // fills the owner's caches
       for (std::size_t run = 0; run < node::kRuns; ++run) {
         const Estimate over_sms = node::estimate(runs_.ask(program).seconds);
         medians.push_back(over_sms.value / kNano);
@@ -229,7 +228,7 @@ class Measurement {
     });
   }
 
-  // Only a detail: what the memory behind adds.
+  // Adds a detail only: the latency that memory adds behind the cache.
   void add_large_footprint(const Transfer& transfer) {
     AttributeMap& values = runs_.values_of(transfer);
     const Attribute* near = find(values, "load_latency");
@@ -240,7 +239,7 @@ class Measurement {
         attribute.add_detail("large_footprint_ns", node::estimate(runs_.ask(program).seconds).value / kNano);
         attribute.add_detail("large_footprint_bytes", static_cast<std::int64_t>(program.bytes));
       } catch (const DeviceMemoryError&) {
-        // There is no room for it: the latency stands without.
+        // No room for this footprint: the latency stays without the detail.
       }
       return attribute;
     });
@@ -250,7 +249,7 @@ class Measurement {
 
   static Transfer back_of(const Transfer& transfer) { return {transfer.to, transfer.from}; }
 
-  // Of each transfer what it gets while its reverse runs, in the order of `program`: each beside its reverse.
+  // Returns each transfer's rate while its reverse runs. `program` lists each transfer next to its reverse.
   node::LinkRuns::Rates rates_of_pairs(std::string_view alone_name) {
     return [this, alone_name](const TransferProgram& program, const TransferResult& answer) {
       std::vector<double> rates;
@@ -316,7 +315,7 @@ class Measurement {
 
   node::LinkRuns& runs_;
   const NodeInfo& info_;
-  std::map<std::string, std::vector<double>> alone_;  // by attribute, of links between GPUs that were asked alone
+  std::map<std::string, std::vector<double>> alone_;  // rates of GPU-to-GPU links measured alone, by attribute
 };
 
 }  // namespace
@@ -336,7 +335,7 @@ void measure_links(Links& links, const NodeOptions& options, NodeReport& report)
     report.warnings.push_back(stopped.why);
   }
   for (std::string& warning : links.warnings()) report.warnings.push_back(std::move(warning));
-  // Those that were not reached.
+  // Removes links that were not reached.
   std::erase_if(report.links, [](const LinkReport& link) { return link.attributes.empty(); });
   report.link_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

@@ -1,4 +1,4 @@
-// A node as one page: the picture, every matrix with its intervals, the GPUs. No script, no network.
+// A node as one page without scripts or network access: the picture, every matrix with intervals, and the GPUs.
 #include <fmt/format.h>
 
 #include "gputopo/node.h"
@@ -29,7 +29,7 @@ svg{max-width:100%;height:auto}
 .faint{color:#a3adba}.alert{color:#ff8a80}}
 )";
 
-// `text`: the value as a matrix has it. Its interval stands below it, or the reason why there is no value is its hint.
+// `text` is the matrix's value. The interval stands below it; a missing value shows its reason as the tooltip.
 Markup cell_html(const Attribute* attribute, const std::string& text) {
   const std::string shown = text.empty() ? "–" : text;
   if (attribute == nullptr) return markup("<td title=\"\">{}</td>", shown);
@@ -100,7 +100,7 @@ Markup together_html(const NodeReport& report) {
   return html + "</ul>\n";
 }
 
-// What a copy of each size reaches, a curve for each link, behind its name.
+// Rate by copy size: one curve for each link, folded under the link's name.
 Markup sizes_html(const NodeReport& report) {
   Markup html;
   for (const LinkReport& link : report.links) {

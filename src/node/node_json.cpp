@@ -1,4 +1,4 @@
-// The JSON document of a node: docs/nodes.md says what its members are.
+// A node's JSON document; docs/nodes.md describes its members.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -22,9 +22,9 @@ constexpr double kMargin = 16;
 constexpr double kHostTop = kMargin;
 constexpr double kGpuTop = 190;
 constexpr double kSwitchTop = 330;
-constexpr std::size_t kMostDirect = 4;  // with more GPUs lines between all pairs are a tangle
+constexpr std::size_t kMostDirect = 4;  // with more GPUs, lines between all pairs become a tangle
 
-// Light, and dark where a viewer asks for it; literal colours, for viewers that know no custom properties.
+// Light, or dark if the viewer asks for it. Colors are literal, because some viewers know no custom properties.
 constexpr report::ProgramText kDrawingStyle =
     "<style>.box{fill:#f3f5f8;stroke:#c3cad4}.gpu{fill:#d8e8fb;stroke:#3b76b8}.text{fill:#1c2430;font:13px "
     "system-ui,sans-serif;text-anchor:middle}.small{font-size:11px;paint-order:stroke;stroke:#ffffff;stroke-width:4px;"
@@ -65,12 +65,12 @@ class Drawing {
   [[nodiscard]] double gpu_x(std::size_t gpu) const { return centre(gpu, report_.gpus.size()); }
   [[nodiscard]] double host_x(std::size_t host) const { return centre(host, report_.numa_nodes.size()); }
 
-  // `inside` a box, which is its ground; else it covers lines behind it.
   [[nodiscard]] double copy_rate(const Place& from, const Place& to) const {
     const Attribute* attribute = links_.find(from, to, "copy_bandwidth");
     return attribute == nullptr ? 0 : attribute->number().value_or(0);
   }
 
+  // Text `inside` a box needs no outline; elsewhere an outline hides the lines behind the text.
   void label(double x, double y, const std::string& text, bool inside = false) {
     text_ += markup("<text class=\"text small{}\" x=\"{}\" y=\"{}\">{}</text>\n", inside ? " inside" : "", px(x), px(y),
                     text);
@@ -96,7 +96,7 @@ class Drawing {
     }
   }
 
-  // Of a ring the neighbours: the others go through them.
+  // In a ring only neighbors are connected directly: other pairs go through them.
   [[nodiscard]] bool is_direct(std::uint32_t from, std::uint32_t to) const {
     const auto has_lanes = [](const PeerLink& peer) { return peer.lanes.has_value(); };
     if (std::ranges::none_of(report_.peers, has_lanes)) return true;
@@ -125,7 +125,7 @@ class Drawing {
     }
   }
 
-  // One bar that stands for whatever joins them, with the least and the greatest rate.
+  // Draws one bar for the switch, with the smallest and the largest rate.
   void switch_bar() {
     double least = 0;
     double most = 0;
@@ -139,7 +139,7 @@ class Drawing {
       text_ += markup("<path class=\"link\" stroke-width=\"{}\" d=\"M{} {}V{}\"/>\n", px(width_of(most)),
                       px(gpu_x(gpu)), px(kGpuTop + kTall), px(kSwitchTop));
     }
-    // One bar stands for all of them: which pairs have what stands beside the picture.
+    // The bar represents all pairs. The text beside the picture says which pair has which kind of link.
     const std::vector<std::string> kinds = peer_texts(report_);
     const std::string kind = kinds.size() == 1 ? peer_text(report_.peers.front()) : "links of several kinds";
     text_ += markup("<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"30\" rx=\"4\"/>\n", px(kMargin),

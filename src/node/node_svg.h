@@ -1,4 +1,4 @@
-// The picture of a node: NUMA nodes above, GPUs below, links as wide as they are fast.
+// Draws a node: NUMA nodes on top, GPUs below, and links whose width grows with their bandwidth.
 #pragma once
 
 #include "gputopo/node.h"
@@ -6,7 +6,7 @@
 
 namespace gputopo::node {
 
-// The node as a picture: sockets, GPUs and links as wide as they are fast. A document of its own.
+// Returns a complete SVG document.
 [[nodiscard]] report::Markup node_svg(const NodeReport& report);
 
 }  // namespace gputopo::node

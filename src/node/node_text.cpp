@@ -1,4 +1,4 @@
-// A node for a terminal.
+// A node's report for a terminal.
 #include <fmt/format.h>
 
 #include "file/visible.h"
@@ -22,7 +22,7 @@ std::string heading(const NodeReport& report) {
   return visible_line(text);
 }
 
-// The values of a GPU that tell it from its sisters.
+// The values that distinguish a GPU from others of its model.
 std::string gpu_values(const NodeGpuReport& gpu) {
   if (!gpu.report) return gpu.failure.empty() ? "" : "not measured";
   std::string text;

@@ -17,7 +17,7 @@ namespace {
 constexpr double kGiga = 1e9;
 constexpr int kDigitsShown = 4;
 
-// In the unit of the matrix's title.
+// Formats a value in the unit of the matrix's title.
 std::string cell_text(const Attribute* attribute, std::string_view unit) {
   if (attribute == nullptr || !attribute->available()) return "";
   const double number = attribute->number().value_or(0);
@@ -26,7 +26,7 @@ std::string cell_text(const Attribute* attribute, std::string_view unit) {
   return report::significant(number, kDigitsShown);
 }
 
-// What lacks for one reason: many links lack the same.
+// Everything that is missing for one reason. Many links miss the same values, so one line can name them all.
 struct Lacking {
   std::vector<std::string> where;
   std::vector<std::string> what;
@@ -53,7 +53,7 @@ std::int64_t count_in(const Attribute& attribute, std::string_view detail) {
   return number == nullptr ? 0 : *number;
 }
 
-// Of pairs like "host0-gpu0 and host0-gpu1", each transfer once.
+// Returns each transfer of pairs like "host0-gpu0 and host0-gpu1" once.
 std::vector<std::string> transfers_in(const std::vector<std::string>& pairs) {
   constexpr std::string_view kAnd = " and ";
   std::vector<std::string> transfers;
@@ -98,7 +98,7 @@ namespace {
 std::string title_of(const LinkAttributeInfo& info) {
   if (info.unit == "B/s") return fmt::format("{}, GB/s", info.title);
   if (info.unit == "ns") return fmt::format("{}, ns", info.title);
-  return std::string(info.title);  // sizes are written with their unit
+  return std::string(info.title);  // cells show sizes with their own unit
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ std::vector<std::string> sharing_texts(const TogetherReport& entry) {
   if (shared == nullptr) return {};
   std::vector<std::string> texts;
   const std::vector<std::string> all = transfers_in(*shared);
-  // Of what is shared each with each the transfers say as much as the pairs.
+  // If every pair shares a resource, listing the transfers says as much as listing the pairs.
   if (shared->size() > 1 && shared->size() == all.size() * (all.size() - 1) / 2) {
     texts.push_back(fmt::format("each two of these share a part: {}", fmt::join(all, ", ")));
   } else if (!shared->empty()) {

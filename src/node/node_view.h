@@ -1,4 +1,4 @@
-// What people read of a node, the same in every format.
+// The parts of a node report for people that all formats share.
 #pragma once
 
 #include <map>
@@ -14,45 +14,45 @@ namespace gputopo::node {
 // The places of the node, hosts first.
 [[nodiscard]] std::vector<Place> places_of(const NodeReport& report);
 
-// The links by their ends: reports of large nodes have tens of thousands.
+// Finds links by their ends in logarithmic time: reports of large nodes have tens of thousands.
 class LinkIndex {
  public:
   explicit LinkIndex(const NodeReport& report);
-  // Null where there is none.
+  // Null if there is no such link or value.
   [[nodiscard]] const Attribute* find(const Place& from, const Place& to, std::string_view name) const;
 
  private:
   std::map<std::pair<Place, Place>, const LinkReport*> links_;
 };
 
-// A table of one attribute, from the row's place to the column's. Empty rows are not in it.
+// A table of one attribute, from the row's place to the column's. It has no empty rows.
 struct Matrix {
   std::string_view attribute;
   std::string title;  // with the unit: "Copies by the copy engine, GB/s"
   struct Row {
     Place from;
-    std::vector<std::string> cells;  // by column, "" where there is no value
+    std::vector<std::string> cells;  // by column; "" if there is no value
   };
   std::vector<Place> columns;
   std::vector<Row> rows;
 };
-// Those that have values.
+// Returns only matrices that have values.
 [[nodiscard]] std::vector<Matrix> matrices_of(const NodeReport& report);
 
 // "NVIDIA H200, NUMA node 0 (CPUs 0-31), PCIe 5.0 x16".
 [[nodiscard]] std::string gpu_text(const NodeReport& report, std::size_t index);
 // "18 x 26.6 GB/s nvswitch".
 [[nodiscard]] std::string peer_text(const PeerLink& peer);
-// "2 x NVIDIA H200", one for each model.
+// "2 x NVIDIA H200"; one entry for each model.
 [[nodiscard]] std::string models_text(const NodeReport& report);
 
-// How the GPUs are joined: a line for each way, with the pairs that have it.
+// How the GPUs are connected: one line for each kind of connection, with its pairs.
 [[nodiscard]] std::vector<std::string> peer_texts(const NodeReport& report);
 
-// Which of the transfers at once share a part, a line each; empty where nobody asked or none does.
+// One line for each group of simultaneous transfers that share a resource. Empty if none do, or if nobody tested it.
 [[nodiscard]] std::vector<std::string> sharing_texts(const TogetherReport& entry);
 
-// Why something is missing or doubtful, a line each.
+// One line for each reason why something is missing or doubtful.
 [[nodiscard]] std::vector<std::string> remarks_of(const NodeReport& report);
 
 }  // namespace gputopo::node

@@ -1,4 +1,4 @@
-// The fields of access programs, and what is valid.
+// The fields of access programs and their validation.
 #pragma once
 
 #include <string>

@@ -9,15 +9,15 @@
 namespace gputopo {
 namespace {
 
-// The first `count` of a seeded permutation of 0..length-1: Fisher-Yates from the front, so that what is not asked for
-// need not be drawn, with our own mapping to a range: std::shuffle differs between standard libraries, and a recording
-// must replay anywhere.
+// The first `count` elements of a seeded permutation of 0..length-1. Fisher-Yates runs from the front, so it draws only
+// these. The mapping to a range is our own: std::shuffle differs between standard libraries, and a recording must
+// replay anywhere.
 std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, std::uint64_t seed) {
-  // Arrays of two lengths are not to be visited at the same places of each.
+  // The length enters the seed so that arrays of two lengths are not visited at the same relative places.
   std::mt19937_64 generator(seed ^ length * 0x9E3779B97F4A7C15);
   const auto draw = [&](std::uint64_t i) { return i + (((generator() >> 32) * (length - i)) >> 32); };
   std::vector<std::uint32_t> order;
-  constexpr std::uint64_t kFew = 256;  // a map of what moved pays below one in so many
+  constexpr std::uint64_t kFew = 256;  // below one element in this many, a map of the moved ones is cheaper
   if (count < length / kFew) {
     std::unordered_map<std::uint64_t, std::uint32_t> moved;
     const auto value_at = [&](std::uint64_t i) {
@@ -35,7 +35,7 @@ std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, s
   std::iota(order.begin(), order.end(), 0u);
   for (std::uint64_t i = 0; i < count; ++i) std::swap(order[i], order[draw(i)]);
   if (count == length) return order;
-  // A copy, because orders are kept, and what was cut off a vector is still its memory.
+  // Orders are kept, and a vector that was shortened keeps its memory. Hence the copy.
   return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 

@@ -20,7 +20,7 @@ bool is_plain_memory(Space space) {
          space == Space::kScalar;
 }
 
-// One thread reaches one word of each 128 bytes, and its warp alone has the array.
+// In local memory, a thread reaches one word of every 128 bytes, and only its own warp reaches the array.
 void validate_local(const ChaseProgram& program, std::size_t index, const std::string& field) {
   const ChaseArray& array = program.arrays[index];
   require(array.stride_bytes % kLocalStrideBytes == 0, field + ".stride_bytes",
@@ -90,7 +90,7 @@ void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const 
   require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain where the array is skewed");
 }
 
-// What a store step can write: each link follows from the place of the element before or after.
+// A store step computes each link from the place of the element before or after, so it can write plain arrays only.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
@@ -122,7 +122,7 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   if (step.kind == StepKind::kStore) validate_store(array, step, field);
 }
 
-// All loads of a step are answered: what reads the answers finds each where the program has it.
+// A result must cover all loads of its step, because readers locate each load by the program.
 std::string step_misfit(const ChaseProgram& program, const ChaseStep& step, const StepResult& result) {
   const bool touches = step.kind == StepKind::kTouch && step.array < program.arrays.size();
   const std::uint64_t loads = touches ? touched_elements(program.arrays[step.array], step) : step.loads;

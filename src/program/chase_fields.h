@@ -1,4 +1,4 @@
-// The fields of chase programs, and what is valid.
+// The fields of chase programs and their validation.
 #pragma once
 
 #include <string>
@@ -66,11 +66,10 @@ void visit_fields(Is<ChaseResult> auto& result, auto&& visit) {
   visit("steps", result.steps);
 }
 
-// validate() of this kind.
+// Implements validate() for chase programs.
 void validate_kind(const ChaseProgram& program);
 
-// Why no device could have given this answer to the program ("steps[3] has 7 latencies, and its program keeps 8");
-// empty where one could.
+// Why no device could give this answer ("steps[3] has 7 latencies, and its program keeps 8"); empty if one could.
 [[nodiscard]] std::string misfit(const ChaseProgram& program, const ChaseResult& result);
 
 }  // namespace gputopo

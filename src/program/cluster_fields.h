@@ -1,4 +1,4 @@
-// The fields of cluster programs, and what is valid.
+// The fields of cluster programs and their validation.
 #pragma once
 
 #include <string>

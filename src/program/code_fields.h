@@ -1,4 +1,4 @@
-// The fields of instruction programs, and what is valid.
+// The fields of instruction programs and their validation.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
-// How the fields of programs and of their results are listed: once, in a function visit_fields(object, visit) of each
-// struct (chase.h, stream.h, ...). Text, parsing and recordings all come from these lists.
+// Each struct of a program or result lists its fields once, in a function visit_fields(object, visit) (chase_fields.h,
+// stream_fields.h, ...). Text, parsing and recordings all come from these lists.
 //
-// For every field it calls visit(name, field), in the order of the text, or visit(name, field, omitted) where the field
-// is left out while it has the value `omitted`; an optional is left out while it is not set. Of a program each field is
-// a word of the text, name=value. Of an item of a list (an array, an actor, a step) the single values stand together in
-// the item's word, and those that may be left out stand last; lists and tuples are words of their own behind it.
+// For every field, in the order of the text, the function calls visit(name, field), or visit(name, field, omitted) if
+// the text leaves the field out while it has the value `omitted`. The text also leaves out an optional that is not set.
+// Each field of a program is one word of the text, name=value. An item of a list (an array, an actor, a step) is one
+// word of its scalar fields, the omissible ones last; its lists and tuples are words of their own behind it.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace gputopo {
 
-// Struct or const Struct: visit_fields() is for reading an object and for filling one in.
+// Struct or const Struct, because visit_fields() both reads an object and fills one in.
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
-// A list of mostly zeros, which a recording keeps by its other items.
+// A list of mostly zeros. Recordings keep only its other items.
 template <typename List>
 struct Sparse {
   List& list;
@@ -28,7 +28,7 @@ struct Sparse {
 template <typename List>
 Sparse(List&) -> Sparse<List>;
 
-// The names of an enumeration's values in order: one table serves both directions.
+// Names of an enumeration's values, in order. One table serves both directions.
 template <typename Enum>
 inline constexpr std::array<std::string_view, 0> kNames{};
 

@@ -1,4 +1,4 @@
-// The fields of every kind of program, for what handles all of them alike.
+// The fields of every kind of program, for code that handles all kinds alike.
 #pragma once
 
 #include "gputopo/program.h"
@@ -13,7 +13,7 @@
 
 namespace gputopo {
 
-// What every answer has beside its data.
+// The fields that every result has beside its data.
 void visit_fields(Is<ProgramResult> auto& result, auto&& visit) {
   visit("clock", result.sm_clock_mhz);
   visit("carve_out", result.shared_carve_out_bytes);

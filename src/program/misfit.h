@@ -1,4 +1,4 @@
-// What the check of the answers to every kind of program uses. A recording may say anything.
+// Checks that all kinds of results share. A recording may contain anything.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace gputopo {
 
 inline constexpr char kNotEachStep[] = "has not one result for each step";
 
-// Empty where all are what a clock or a counter can give.
+// Empty if a clock or a counter can give all amounts.
 [[nodiscard]] inline std::string amount_misfit(std::span<const double> amounts) {
   const auto wrong =
       std::find_if(amounts.begin(), amounts.end(), [](double amount) { return !std::isfinite(amount) || amount < 0; });
@@ -26,7 +26,7 @@ inline constexpr char kNotEachStep[] = "has not one result for each step";
   return amount_misfit(std::span(amounts.begin(), amounts.size()));
 }
 
-// Empty where all are numbers of SMs.
+// Empty if all numbers are possible SM numbers.
 [[nodiscard]] inline std::string sm_misfit(std::span<const std::uint32_t> sms) {
   const auto wrong = std::find_if(sms.begin(), sms.end(), [](std::uint32_t sm) { return sm >= limits::kMaxSms; });
   return wrong == sms.end() ? std::string() : fmt::format("names SM {}, and no GPU has so many", *wrong);

@@ -1,4 +1,4 @@
-// The fields of occupancy programs, and what is valid.
+// The fields of occupancy programs and their validation.
 #pragma once
 
 #include <string>

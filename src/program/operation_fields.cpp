@@ -11,10 +11,10 @@
 namespace gputopo {
 namespace {
 
-// Of 16 B each 8 KiB: 0.6% are what the loop adds. Sequences are up to some hundred instructions.
+// At 16 B each, these are 8 KiB, to which the loop adds 0.6%. A sequence has up to a few hundred instructions.
 constexpr std::uint32_t kInstructionsPerRound = 512;
 constexpr std::uint32_t kSequencesPerRound = 32;
-// Each takes a warpgroup a hundred cycles and more, and the compiler 10 ms.
+// Each takes a warpgroup a hundred cycles or more to run, and the compiler 10 ms to translate.
 constexpr std::uint32_t kLargeMatricesPerRound = 64;
 
 bool is_large_matrix(OperationId id) { return gputopo::is_large_matrix(info_of(id).type); }
@@ -39,11 +39,11 @@ std::uint32_t operations_per_round(const OperationProgram& program) {
 
 namespace {
 
-// Of all warps, for each operation of one.
+// Upper bound of the cycles that all warps together take for each operation of one warp.
 double most_cycles_of_one(const OperationProgram& program) {
   constexpr double kOfChain = 128;
   constexpr double kOfSequence = 8192;
-  constexpr double kOfMatrix = 128;  // of each of the warps that do a large one together, too
+  constexpr double kOfMatrix = 128;  // also for each of the warps that compute a large one together
   constexpr double kOfUnit = 32;     // of one lane
   const double warps = program.warps;
   if (is_large_matrix(program.operation)) return kOfMatrix * warps;

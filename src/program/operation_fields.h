@@ -1,4 +1,4 @@
-// The fields of operation programs, and what is valid.
+// The fields of operation programs and their validation.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 
 namespace gputopo {
 
-// As text names them.
 template <>
 inline constexpr auto kNames<OperationId> = std::to_array<std::string_view>({
 #define GPUTOPO_OPERATION(id, name, ...) name,

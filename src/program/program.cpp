@@ -1,4 +1,4 @@
-// What is done with programs of whatever kind.
+// Functions for programs of any kind.
 #include "gputopo/program.h"
 
 #include <fmt/format.h>

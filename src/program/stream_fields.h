@@ -1,4 +1,4 @@
-// The fields of stream programs, and what is valid.
+// The fields of stream programs and their validation.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The text form of programs, from the lists of their fields (fields.h).
+// The text form of programs, derived from the lists of their fields (fields.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ void append(std::string& text, T value) {
   }
 }
 
-// Runs of consecutive numbers as first-last: 0-15,18,20-21.
+// Writes runs of consecutive numbers as first-last: 0-15,18,20-21.
 void append(std::string& text, const std::vector<std::uint32_t>& numbers);
 
 template <Scalar T>
@@ -61,12 +61,12 @@ void read(std::string_view text, T& value) {
   }
 }
 
-// Takes as many from `left` as there are.
+// Takes the count of elements read from `left`, and throws if they exceed it.
 void read(std::string_view text, std::vector<std::uint32_t>& numbers, std::size_t& left);
 
 // ---- Writing ----
 
-// The fields of a program as words, and those of an item that are words of their own.
+// Writes each field of a program as a word, and an item's lists and tuples likewise.
 class WordWriter {
  public:
   explicit WordWriter(std::string& text) : text_(text) {}
@@ -104,7 +104,7 @@ class WordWriter {
   std::string& text_;
 };
 
-// The fields of an item, or of a tuple, as parts of a word that has begun; then the words behind it.
+// Writes the fields of an item or a tuple as parts of a word that has begun, then the item's other words.
 class PartWriter {
  public:
   explicit PartWriter(std::string& text) : text_(text) {}
@@ -147,7 +147,7 @@ void WordWriter::operator()(std::string_view name, const std::vector<Item>& item
 
 // ---- Reading ----
 
-// Fills in the fields of an item, or of a tuple, from the parts of its word.
+// Fills in the fields of an item or a tuple from the parts of its word.
 class PartReader {
  public:
   explicit PartReader(std::string_view word) : word_(word), parts_(split(word, ':')) {}
@@ -165,7 +165,7 @@ class PartReader {
   void operator()(std::string_view name, T& value, const auto&) {
     if (next_ < parts_.size()) (*this)(name, value);
   }
-  // Words of their own.
+  // Lists and tuples are words of their own, which WordReader reads.
   template <typename T>
   requires(!Scalar<T>) void operator()(std::string_view, const T&, const auto&...) {}
 
@@ -179,14 +179,14 @@ class PartReader {
   std::size_t next_ = 0;
 };
 
-// Fills in what one word, key=value, says: a field of the program, or one of the last item of a list.
+// Fills in the field that one word, key=value, names: a field of the program or of the last item of a list.
 class WordReader {
  public:
-  // `elements_left`: that the program's lists may still hold.
+  // `elements_left`: elements that the program's lists may still hold.
   WordReader(std::string_view key, std::string_view value, std::size_t& elements_left)
       : key_(key), value_(value), elements_left_(elements_left) {}
 
-  // Whether some field was the word's.
+  // Whether the word named a field.
   [[nodiscard]] bool taken() const { return taken_; }
 
   template <Scalar T>

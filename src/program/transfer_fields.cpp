@@ -9,7 +9,7 @@
 namespace gputopo {
 namespace {
 
-// The end that must be a GPU, because its SMs do the work; none for copies.
+// Whether every transfer has a GPU at the end whose SMs do the work. Copies need none.
 bool works_at_a_gpu(const TransferProgram& program) {
   return std::ranges::all_of(program.transfers, [&](const Transfer& transfer) {
     switch (program.op) {

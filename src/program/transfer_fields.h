@@ -1,4 +1,4 @@
-// The fields of transfers, and what is valid.
+// The fields of transfers and their validation.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ void visit_fields(Is<TransferProgram> auto& program, auto&& visit) {
   visit("transfer", program.transfers);
 }
 
-// Why it cannot be an answer to the program; empty where it can.
+// Explains why `result` cannot answer the program; empty if it can.
 [[nodiscard]] std::string misfit(const TransferProgram& program, const TransferResult& result);
 
 }  // namespace gputopo

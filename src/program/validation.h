@@ -1,4 +1,4 @@
-// What the validation of every kind of program uses.
+// Helpers that validate every kind of program.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Reports against the first of them: for a terminal, as JSON and as a page with the plots side by side.
+// Compares reports with the first one: for terminals, as JSON, and as a page with plots side by side.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -93,7 +93,7 @@ std::string spread_cell(const Attribute* attribute) {
   return attribute == nullptr || !attribute->available() ? "-" : report::value_text(*attribute);
 }
 
-// What differs, a column for each report.
+// Differing values, one column per report.
 Markup spread_section(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons) {
   if (reports.size() < 3) return {};
   const std::vector<report::SpreadRow> rows = report::spread_of(reports, comparisons);
@@ -135,7 +135,7 @@ Markup differences_table(const Comparison& comparison, const report::PlotPairs& 
   return rows;
 }
 
-// What differs, a column for each report.
+// Differing values, one column per report.
 std::string spread_text(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
                         const TerminalStyle& style) {
   const std::vector<report::SpreadRow> rows = report::spread_of(reports, comparisons);

@@ -36,12 +36,12 @@ std::string title_of(const Topology& topology, const std::string& group) {
   return topology.find_memory(group)->title;
 }
 
-// Above one of several plots: of which report it is.
+// Heading above one of several plots: the name of its report.
 std::string side_heading(const NamedReport& report, const std::string& name) {
   return report.topology.simulated ? "SIMULATED " + name : name;
 }
 
-// The order in which attributes are first named among the differences; behind them all that do not differ.
+// Ranks attributes by their first appearance among the differences. Attributes without differences come last.
 class DifferenceRanks {
  public:
   explicit DifferenceRanks(const std::vector<Comparison>& comparisons) {
@@ -61,8 +61,7 @@ class DifferenceRanks {
   std::map<AttributeName, std::size_t> ranks_;
 };
 
-// Plot `index` of an attribute, once for each report that has it, and added to `charts`; empty, and nothing added,
-// where there are not two.
+// Plot `index` of an attribute from every report that has it, also added to `charts`; nothing if fewer than two do.
 Markup figures_beside(const std::vector<NamedReport>& reports, const AttributeName& name, const std::string& title,
                       std::size_t index, std::vector<PlacedChart>& charts) {
   const auto& [group, id] = name;

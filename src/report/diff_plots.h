@@ -1,4 +1,4 @@
-// The plots of several reports for a page that compares them.
+// Plots for a page that compares several reports.
 #pragma once
 
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace gputopo::report {
 
-// An attribute by its group ("gpu", "compute" or the id of an element) and its id.
+// An attribute's group ("gpu", "compute" or an element's id) and its own id.
 using AttributeName = std::pair<std::string, std::string>;
 
-// The plots of attributes that more than one report has samples of, side by side.
+// Side-by-side plots of attributes for which more than one report has samples.
 struct PlotPairs {
   Markup text;
-  std::map<AttributeName, std::string> anchors;  // of the first pair of an attribute
+  std::map<AttributeName, std::string> anchors;  // first plot pair of each attribute
 };
 
-// Attributes that differ stand before those that do not. The charts are added to `charts`.
+// Attributes that differ come first. Adds the charts to `charts`.
 [[nodiscard]] PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
                                    std::vector<PlacedChart>& charts);
 
-// Latency and bandwidth over footprint, all reports in one plot.
+// Latency and bandwidth over footprint, with all reports in one plot.
 [[nodiscard]] Markup curves_section(const std::vector<NamedReport>& reports, std::vector<PlacedChart>& charts);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// The formats that a report can be written in: options of discover, replay and show, and what the library renders.
+// The output formats of a report: options of discover, replay and show, and formats that the library renders.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The report as Markdown, with the drawing and the plots as images within the text: one file to keep or to send.
+// The report as one Markdown file, with the drawing and the plots embedded as images.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@
 namespace gputopo {
 namespace {
 
-// Text that Markdown takes as text, on one line: names come from devices and files.
+// Escapes Markdown and puts the text on one line: names come from devices and files and are untrusted.
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : visible_line(text)) {
@@ -66,7 +66,7 @@ std::string table(const std::vector<std::string>& headings, const std::vector<st
   return text;
 }
 
-// The text of a cell of the hierarchy; `used` collects the signs beside values.
+// Text of a hierarchy cell; adds the signs beside its value to `used`.
 std::string hierarchy_cell(const report::HierarchyColumn& column, const Topology& topology,
                            const MemoryElement& element, std::string& used) {
   const Attribute* attribute = find(element.attributes, column.attribute);
@@ -121,14 +121,14 @@ std::string values(const AttributeMap& attributes) {
          "\n";
 }
 
-// The interval with the rest, for what has no column of its own for that.
+// The interval together with the details, for tables without an interval column.
 std::string details_of(const Attribute& attribute) {
   const std::string interval = report::interval_text(attribute);
   const std::string details = report::details_text(attribute);
   return interval + (interval.empty() || details.empty() ? "" : ", ") + details;
 }
 
-// One row each, with why it has no value.
+// One row per operation; it gives the reason if there is no value.
 std::string instructions_table(const std::vector<Instruction>& instructions) {
   std::vector<std::vector<std::string>> rows;
   const auto cell = [](const Instruction& instruction, AttributeId id) -> std::string {
@@ -157,7 +157,7 @@ std::string instructions_table(const std::vector<Instruction>& instructions) {
 
 std::string plots(const std::string& title, const AttributeMap& attributes) {
   std::string text;
-  // More points than this lie upon each other in a picture of this size.
+  // More points would overlap in a picture of this size.
   constexpr std::size_t kMaxRowsDrawn = 500;
   for (const auto& [id, whole] : attributes) {
     const Attribute attribute = report::thinned(whole, kMaxRowsDrawn);

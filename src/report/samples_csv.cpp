@@ -1,4 +1,4 @@
-// Samples as CSV (RFC 4180: CRLF line ends, quotes where a field needs them).
+// Samples as CSV (RFC 4180: CRLF line ends, quoted fields if needed).
 #include <fmt/format.h>
 
 #include <string>
@@ -39,7 +39,7 @@ void write_tables(const AttributeMap& attributes, FolderOutput& folder) {
 
 void write_samples(const Topology& topology, const std::string& directory) {
   FolderOutput folder(directory);
-  // CSV has no comments: what the samples are from stands in a file beside them.
+  // CSV has no comments, so a separate file describes the samples' device.
   folder.write("device.txt", fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name,
                                          topology.generator, report::when(topology)));
   write_tables(topology.device, folder);

@@ -1,4 +1,4 @@
-// The values as CSV, one a line: for spreadsheets and data frames.
+// Values as CSV, one per line, for spreadsheets and data frames.
 #include <fmt/format.h>
 
 #include "gputopo/report.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kLineEnd = "\r\n";
 
-// "size.first_miss_bytes": of the value above them.
+// "size.first_miss_bytes": details and conditions of the value above them.
 void add_named_rows(std::string& text, const std::string& element, const std::string& attribute,
                     const NamedValues& named, const char* source) {
   for (const auto& [name, value] : named) {
@@ -24,7 +24,7 @@ void add_named_rows(std::string& text, const std::string& element, const std::st
 
 void add_rows(std::string& text, const std::string& element, const AttributeMap& attributes) {
   for (const auto& [id, attribute] : attributes) {
-    // What no such element has would be most of the rows.
+    // Values that do not apply would be most of the rows.
     if (attribute.reason == Reason::kNotApplicable) continue;
     text += report::csv_line(element, id, attribute) + kLineEnd;
     add_named_rows(text, element, id, attribute.details, "detail");

@@ -26,7 +26,7 @@ std::optional<std::size_t> optimal_change_point(std::span<const double> series) 
   if (n < 2) return std::nullopt;
   double total = 0;
   for (const double value : series) total += value;
-  // The sum of squares is the same for every split, so the cost is least where the segments' sum^2/length is greatest.
+  // The sum of squares is the same for every split, so the lowest cost has the largest sum^2/length of the segments.
   double before = 0;
   double best = -std::numeric_limits<double>::infinity();
   std::size_t best_index = 1;

@@ -1,7 +1,7 @@
-// The change-point method of the seeds (Groessler 2022, section 3.3; Vanecek et al. 2025, section IV-B), as pure
-// functions: reduce each size's latencies to one number (geometric mapping), find the most likely single change (Opt),
-// and test it (two-sample Kolmogorov-Smirnov). docs/methods/survey.md says where gputopo uses it and why another method
-// finds the levels.
+// The change-point method of the original works (Groessler 2022, section 3.3; Vanecek et al. 2025, section IV-B), as
+// pure functions: reduce the latencies of each size to one number (geometric mapping), find the most likely single
+// change (Opt), and test it (two-sample Kolmogorov-Smirnov). docs/methods/survey.md says where gputopo uses it, and
+// why not for levels.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,21 @@
 
 namespace gputopo::stats {
 
-// S_i = sqrt(sum_j (r_ij - min(r))^2): one value per row of latencies, with the minimum over all rows as the reference
-// (Vanecek et al., equation 2). Rows may differ in length; each sum is divided by its row's length before the root, so
-// that longer rows do not look slower.
+// S_i = sqrt(sum_j (r_ij - min(r))^2): one value per row of latencies, relative to the minimum of all rows (Vanecek et
+// al., equation 2). Each sum is divided by the row's length before the root, so that longer rows do not look slower.
 [[nodiscard]] std::vector<double> geometric_mapping(std::span<const std::vector<double>> rows);
 
-// The index t in [1, n-1] that minimises cost(0, t) + cost(t, n), the cost being the sum of squared deviations from the
-// segment's mean (Opt restricted to one change point: Groessler 2022, algorithm 1). The second segment begins at t.
-// Empty for fewer than two values. O(n) by prefix sums.
+// The index t in [1, n-1] that minimizes cost(0, t) + cost(t, n), where cost is the sum of squared deviations from the
+// segment's mean (Opt with one change point: Groessler 2022, algorithm 1). The second segment begins at t. Empty for
+// fewer than two values. O(n) by prefix sums.
 [[nodiscard]] std::optional<std::size_t> optimal_change_point(std::span<const double> series);
 
 struct KolmogorovSmirnov {
   double distance = 0;     // max |F(x) - G(x)|
-  double critical = 0;     // of the distance at the given significance
+  double critical = 0;     // critical distance at the given significance
   bool different = false;  // distance > critical
-  // The significance at which this distance would be the critical one: how likely samples of one distribution are as
-  // far apart, as the same large-sample formula has it. 1 where one is empty.
+  // The significance at which this distance would be critical, by the same large-sample formula: the probability that
+  // samples of one distribution are this far apart. 1 if a sample is empty.
   double p_value = 1;
 };
 
@@ -42,10 +41,9 @@ struct ChangePoint {
   KolmogorovSmirnov test;
 };
 
-// Opt, then the K-S test of what lies before against what lies after, whatever the test says. Empty for fewer than two
-// values.
+// Opt, then the K-S test of the values before and after the change, with any result. Empty below two values.
 [[nodiscard]] std::optional<ChangePoint> most_likely_change(std::span<const double> series, double alpha = 0.01);
-// The same; empty, too, when the test rejects.
+// The same, but also empty if the test finds no difference.
 [[nodiscard]] std::optional<ChangePoint> find_change_point(std::span<const double> series, double alpha = 0.01);
 
 struct Bracket {
@@ -53,8 +51,8 @@ struct Bracket {
   std::uint64_t exceeds = 0;  // smallest size seen with misses
 };
 
-// Doubling, then halving the interval: the search of Groessler 2022, section 3.2. `misses(size)` tells whether an array
-// of that size shows misses. Stops when exceeds - fits <= resolution. Empty when nothing misses up to `limit`.
+// The search of Groessler 2022, section 3.2: doubles the size, then halves the interval. `misses(size)` tells whether
+// an array of that size shows misses. Stops when exceeds - fits <= resolution. Empty if nothing misses up to `limit`.
 [[nodiscard]] std::optional<Bracket> bracket_size(std::uint64_t start, std::uint64_t limit, std::uint64_t resolution,
                                                   const std::function<bool(std::uint64_t)>& misses);
 

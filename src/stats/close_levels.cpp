@@ -9,12 +9,12 @@
 namespace gputopo::stats {
 namespace {
 
-// Parts of the loads by latency bin: a distribution.
+// The part of the loads in each latency bin.
 using Density = std::vector<double>;
 
 double cycles_of(std::size_t bin) { return (static_cast<double>(bin) + 0.5) * kHistogramBinCycles - 0.5; }
 
-// The loads of the band; empty where the footprint tells nothing of it.
+// The loads within the band; empty if the footprint does not count for it.
 Histogram within(const Histogram& histogram, const Level& band, const CloseLevelParameters& parameters) {
   Histogram inside(histogram.size());
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
@@ -52,7 +52,7 @@ std::size_t median_bin(const Density& density) {
   return 0;
 }
 
-// Within the bin too.
+// Interpolated within the bin.
 double median_cycles(const Density& density) {
   const std::size_t bin = median_bin(density);
   const double here = part_up_to(density, bin);
@@ -61,15 +61,14 @@ double median_cycles(const Density& density) {
   return (static_cast<double>(bin) + part) * kHistogramBinCycles - 0.5;
 }
 
-// Part of the loads of `mixed` that are the nearer level's, whose distribution is `near`: of its faster half only
-// those. `slack_bins` more are let count, for clocks that drift by less than a bin move all loads of a quiet level into
-// the next one.
+// The part of the loads of `mixed` that hit the nearer level, whose distribution is `near`. Only its faster half
+// counts, plus `slack_bins`: clock drift of less than a bin moves all loads of a quiet level into the next bin.
 double near_part(const Density& mixed, const Density& near, std::size_t slack_bins) {
   const std::size_t middle = median_bin(near) + slack_bins;
   return std::min(1.0, part_up_to(mixed, middle) / part_up_to(near, middle));
 }
 
-// What is left of `mixed` without that part of `near`.
+// `mixed` without that part of `near`.
 Density without(const Density& mixed, const Density& near, double part) {
   Density rest(mixed.size());
   for (std::size_t bin = 0; bin < mixed.size(); ++bin) {
@@ -78,7 +77,7 @@ Density without(const Density& mixed, const Density& near, double part) {
   return rest;
 }
 
-// Where the fewest loads of either lie on the other's side.
+// Draws the boundary where the fewest loads of either level lie on the other's side.
 void draw_boundary(const Density& near, const Density& far, CloseLevels& levels) {
   const double all_far = part_up_to(far, far.size());
   levels.misjudged = 1;
@@ -91,7 +90,7 @@ void draw_boundary(const Density& near, const Density& far, CloseLevels& levels)
   }
 }
 
-// The first footprint from which on the nearer level does not have all loads: of those that follow each has less.
+// The first footprint from which on each footprint has loads that do not hit the nearer level.
 std::size_t first_beyond(std::span<const Histogram> telling, const Density& first, std::size_t slack_bins,
                          const CloseLevelParameters& parameters) {
   std::size_t beyond = telling.size();
@@ -100,15 +99,15 @@ std::size_t first_beyond(std::span<const Histogram> telling, const Density& firs
   return beyond;
 }
 
-// What a cache holds is ever less of larger footprints. A share that falls once and then stays above a half is of lines
-// that lie nearer by chance, as the few of small footprints may.
+// A cache holds ever less of larger footprints. A share that falls once and then stays above a half comes from lines
+// that are nearer by chance, as the few lines of small footprints may be.
 bool stays_high(std::span<const double> parts, const CloseLevelParameters& parameters) {
   if (parts.size() < parameters.telling_footprints || std::ranges::min(parts) <= parameters.stays_above) return false;
   const std::size_t half = parts.size() / 2;
   return mean(parts.first(half)) - mean(parts.last(half)) < parameters.falls_by;
 }
 
-// Where at least so many of the footprints are of the nearer level alone.
+// Two levels, if at least `first_footprints` footprints hit the nearer level alone.
 std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std::size_t first_footprints,
                                         std::size_t slack_bins, const CloseLevelParameters& parameters) {
   if (telling.size() < first_footprints + parameters.least_footprints) return std::nullopt;
@@ -153,8 +152,8 @@ std::optional<CloseLevels> find_close_levels(std::span<const Histogram> footprin
 
 namespace {
 
-// Of two levels with a valley between their modes: the loads in the middle quarter between them, as a part of those
-// that lie as near to the rarer mode. Of levels that are clear of one another only outliers lie there.
+// For two levels with a valley between their modes: the loads in the middle quarter between the modes, as a part of
+// those equally close to the rarer mode. Only outliers lie there if the levels are clearly apart.
 double overlap_of(std::span<const Histogram> footprints, const Level& near, const Level& far) {
   Histogram all;
   for (const Histogram& footprint : footprints) accumulate(all, footprint);
@@ -167,14 +166,13 @@ double overlap_of(std::span<const Histogram> footprints, const Level& near, cons
   return rarer <= 0 ? 1 : loads_about(near.mode_cycles + gap / 2) / rarer;
 }
 
-// Part of the loads of two levels with a valley between them that are on the other's side. A valley that many loads lie
-// in may be clear for all that, where one level has far more loads than the other: then what the footprints show of
-// either alone says.
+// The part of the loads of two levels with a valley between them that are on the other's side. A valley with many
+// loads may still separate them if one has far more loads; then footprints of one level alone decide.
 double misjudged_of(std::span<const Histogram> footprints, const Level& near, const Level& far,
                     const CloseLevelParameters& parameters) {
   const double overlap = overlap_of(footprints, near, far);
   if (far.mode_cycles >= (1 + parameters.surely_apart) * near.mode_cycles) {
-    // Of what is so far apart, no more than seem to hit the nearer of the footprint that hits it least.
+    // For such levels: at most the part that seems to hit the nearer level at the footprint that hits it least.
     double least = parameters.misjudged;
     for (const Histogram& footprint : footprints) {
       const double nearer = fraction_below(footprint, near.high_cycles);
@@ -194,7 +192,7 @@ double misjudged_of(std::span<const Histogram> footprints, const Level& near, co
 
 std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std::vector<Level> levels,
                                       std::optional<std::size_t>& unsure, const CloseLevelParameters& parameters) {
-  // What lies farther has no tiny array of its own: its first footprints are mixtures.
+  // Farther levels have no tiny array of their own: their first footprints are mixtures.
   CloseLevelParameters farther = parameters;
   farther.least_first_footprints = parameters.first_footprints;
   const auto parameters_of = [&](std::size_t level) -> const CloseLevelParameters& {
@@ -206,7 +204,7 @@ std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std
     levels[i].misjudged = std::max(levels[i].misjudged, misjudged);
     levels[i + 1].misjudged = misjudged;
   }
-  // What is nearer than a level that is not told may be two levels all the same.
+  // A level nearer than an unsure one may still be two levels.
   for (std::size_t i = 0; i < unsure.value_or(levels.size()); ++i) {
     const std::optional<CloseLevels> found = find_close_levels(footprints, levels[i], parameters_of(i));
     if (!found) continue;

@@ -35,7 +35,7 @@ double mean(std::span<const double> values) {
 }
 
 double squared_distance(std::span<const float> a, std::span<const float> b) {
-  // Several sums, which do not wait for one another.
+  // Several independent sums, which the CPU can add in parallel.
   std::array<float, 8> sums{};
   std::size_t i = 0;
   for (; i + sums.size() <= a.size(); i += sums.size()) {

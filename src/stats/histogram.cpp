@@ -8,7 +8,7 @@
 namespace gputopo::stats {
 namespace {
 
-// Latencies are whole cycles, so a bin of width w starting at b holds b .. b+w-1.
+// Latencies are whole cycles, so a bin of width w that starts at b holds b .. b+w-1.
 double bin_centre(std::size_t bin) {
   return static_cast<double>(bin) * kHistogramBinCycles + (kHistogramBinCycles - 1) / 2.0;
 }

@@ -1,4 +1,4 @@
-// Latency histograms as devices return them (program.h: kHistogramBins bins of kHistogramBinCycles cycles).
+// Latency histograms in the form of devices (program.h: kHistogramBins bins of kHistogramBinCycles cycles).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ using Histogram = std::vector<std::uint32_t>;
 [[nodiscard]] std::uint64_t total_count(const Histogram& histogram);
 // Adds `other` to `sum`, growing it as needed.
 void accumulate(Histogram& sum, const Histogram& other);
-// Fraction of loads in bins whose centre is below `cycles`; 0 for an empty histogram.
+// Fraction of the loads in bins whose center is below `cycles`; 0 for an empty histogram.
 [[nodiscard]] double fraction_below(const Histogram& histogram, double cycles);
-// Centre of the bin where the cumulative count reaches q.
+// Center of the bin where the cumulative count reaches q; 0 for an empty histogram.
 [[nodiscard]] double histogram_quantile(const Histogram& histogram, double q);
-// Mean and standard deviation of the loads whose bin centres lie in [low, high).
+// Count, mean and standard deviation (cycles) of the loads whose bin centers lie in [low, high).
 struct BandSummary {
   std::uint64_t count = 0;
   double mean = 0;

@@ -12,11 +12,11 @@ namespace {
 // The density is estimated on a logarithmic grid, because the spread of latencies grows with them.
 constexpr double kGridStart = 4;        // cycles
 constexpr double kGridStep = 0.01;      // natural logarithm
-constexpr std::size_t kGridSize = 640;  // up to 4 * exp(6.4): 2,400 cycles, past the last histogram bin
+constexpr std::size_t kGridSize = 640;  // up to 4 * exp(6.4) = 2,400 cycles, past the last histogram bin
 
 double grid_cycles(std::size_t index) { return kGridStart * std::exp(kGridStep * static_cast<double>(index)); }
 
-// Mean over footprints of each footprint's normalised, smoothed density.
+// The mean over footprints of each footprint's normalized, smoothed density.
 std::vector<double> pooled_density(std::span<const Histogram> footprints, double relative_bandwidth) {
   std::vector<double> raw(kGridSize, 0.0);
   for (const Histogram& histogram : footprints) {
@@ -49,7 +49,7 @@ std::vector<double> pooled_density(std::span<const Histogram> footprints, double
 
 struct Mode {
   std::size_t peak = 0;
-  std::size_t begin = 0;  // of its basin on the grid
+  std::size_t begin = 0;  // begin of its basin on the grid
   std::size_t end = 0;
 };
 
@@ -62,7 +62,7 @@ std::vector<Mode> split_at_valleys(const std::vector<double>& density) {
   for (std::size_t i = 1; i < density.size(); ++i) {
     if (density[i] > density[i - 1]) {
       if (falling) {
-        // The valley may be flat (empty): cut in the middle of it.
+        // A flat (empty) valley is cut in the middle.
         std::size_t flat = i - 1;
         while (flat > begin && density[flat - 1] <= density[i - 1]) --flat;
         const std::size_t cut = (flat + i) / 2;
@@ -87,7 +87,7 @@ void join(std::vector<Mode>& modes, std::size_t first, const std::vector<double>
   modes.erase(modes.begin() + static_cast<std::ptrdiff_t>(first) + 1);
 }
 
-// The first pair of neighbours for which `same` holds is joined, until none is left.
+// Joins the first pair of neighbors for which `same` holds, until there is none.
 template <typename Same>
 void join_while(std::vector<Mode>& modes, const std::vector<double>& density, Same same) {
   for (std::size_t i = 0; i + 1 < modes.size();) {
@@ -100,10 +100,10 @@ void join_while(std::vector<Mode>& modes, const std::vector<double>& density, Sa
   }
 }
 
-// Where a load between two modes counts as the farther one: the middle of the nearly empty stretch between the peaks,
-// or the lowest point when nothing is nearly empty. Joined outlier modes must not drag the boundary to their own edge.
+// A load beyond this counts as the farther mode's: the middle of the nearly empty stretch between the peaks, or the
+// lowest point if no stretch is nearly empty. Joined outlier modes must not drag the boundary to their own edge.
 double boundary_cycles(const std::vector<double>& density, std::size_t near_peak, std::size_t far_peak) {
-  constexpr double kNearlyEmpty = 0.02;  // of the lower peak
+  constexpr double kNearlyEmpty = 0.02;  // part of the lower peak
   const double limit = kNearlyEmpty * std::min(density[near_peak], density[far_peak]);
   std::size_t first = far_peak;
   std::size_t last = near_peak;

@@ -15,7 +15,7 @@ double normal_density(double value, double deviation) {
   return std::exp(-standard * standard / 2) / (deviation * std::sqrt(2 * std::numbers::pi));
 }
 
-// Of a normal number and an exponential one of this mean together.
+// The density of the sum of a normal and an exponential variable; `delay` is the mean of the latter.
 double delayed_density(double value, double deviation, double delay) {
   constexpr double kLargestExponent = 500;
   const double exponent = std::min(kLargestExponent, deviation * deviation / (2 * delay * delay) - value / delay);
@@ -31,7 +31,7 @@ double undisturbed_mean(std::span<const double> values, const OutlierParameters&
   double disturbed = parameters.first_part;
   double delay = std::max(parameters.least_delay_cycles, mean(values) - centre);
   for (int round = 0; round < parameters.rounds; ++round) {
-    double count = 0;  // of undisturbed timings, each counted by how likely it is one
+    double count = 0;  // undisturbed timings, each weighted by its probability
     double sum = 0;
     double squares = 0;
     double delays = 0;

@@ -1,5 +1,5 @@
-// Timings that are repeated, of which some were disturbed: a disturbance only ever makes them longer, and so moves a
-// mean by what it costs times how often it comes. Pure functions that leave it out.
+// Repeated timings, some of them disturbed. A disturbance only makes a timing longer, so it shifts the mean by its
+// cost times its frequency. These pure functions remove that shift.
 #pragma once
 
 #include <span>
@@ -9,30 +9,29 @@
 namespace gputopo::stats {
 
 struct OutlierParameters {
-  // Where the search for undisturbed timings begins: the middle of these quantiles is taken for one deviation under
-  // their mean. They are surely undisturbed.
+  // The start of the search: the middle quantile is the first mean, and its distance from the low quantile the first
+  // standard deviation. Timings in this range are surely undisturbed.
   double low_quantile = 0.05;
   double middle_quantile = 0.3;
-  // Part of the timings that is disturbed, and by how many cycles at least on average, to begin with.
+  // The initial part of disturbed timings, and the least mean delay of a disturbance in cycles.
   double first_part = 0.3;
   double least_delay_cycles = 20;
-  // Timings are whole cycles: no spread is told that is less.
+  // The least standard deviation in cycles. Timings are whole cycles, so a smaller spread does not show.
   double least_deviation_cycles = 0.5;
-  // The search ends when the mean moves by less, or after so many rounds.
+  // The search ends when the mean moves by less, or after this many rounds.
   double settled_cycles = 0.002;
   int rounds = 60;
-  // The same for single loads, whose distribution is its cache's and not normal: beyond this quantile and half as far
-  // again as it is from the middle. Disturbed loads are at most as many; of slow hits hardly any are cut off.
+  // For single loads, whose distribution is that of the cache and not normal: loads count as disturbed beyond this
+  // quantile plus half its distance from the median. It hardly cuts off slow hits; at most 2% may be disturbed.
   double ordinary_quantile = 0.98;
   double beyond_ordinary = 0.5;
 };
 
-// The mean of the undisturbed ones of repeated timings of one thing: those are taken to be normal, and the others to
-// come later by an exponential delay; the likeliest such mixture tells (Dempster, Laird and Rubin 1977). `values` not
-// empty.
+// The mean of the undisturbed timings of one thing. Undisturbed timings are modeled as normal, the others as delayed
+// by an exponential time; the most likely mixture decides (Dempster, Laird and Rubin 1977). Requires values.
 [[nodiscard]] double undisturbed_mean(std::span<const double> values, const OutlierParameters& parameters = {});
 
-// Raw latencies of single loads from this on are those of disturbed ones.
+// Raw latencies of single loads from this value on count as disturbed.
 [[nodiscard]] double disturbed_from(const Histogram& loads, const OutlierParameters& parameters = {});
 
 }  // namespace gputopo::stats

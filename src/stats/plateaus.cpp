@@ -8,7 +8,7 @@
 namespace gputopo::stats {
 namespace {
 
-// The longest level run from `first` on, before `end`.
+// The last index of the longest level run that begins at `first` and ends before `end`.
 std::size_t level_until(std::span<const double> values, std::size_t first, std::size_t end, double tolerance) {
   double low = values[first];
   double high = values[first];
@@ -22,7 +22,7 @@ std::size_t level_until(std::span<const double> values, std::size_t first, std::
   return last;
 }
 
-// Adds the plateaus among the points [begin, end): the widest, and what lies on either side of it.
+// Adds the plateaus among the points [begin, end): the widest one, then those on either side of it.
 void add_plateaus(std::span<const double> positions, std::span<const double> values, std::size_t begin, std::size_t end,
                   const PlateauParameters& parameters, std::vector<Plateau>& found) {
   double widest = 0;
@@ -55,7 +55,7 @@ bool is_wide_and_flat(std::span<const double> positions, std::span<const double>
          quantile_of(values, plateau, 0.75) <= quantile_of(values, plateau, 0.25) * (1 + parameters.flat);
 }
 
-// Whether the later is a plateau of its own.
+// Whether the later plateau is separate.
 bool are_apart(std::span<const double> positions, std::span<const double> values, const Plateau& one,
                const Plateau& later, const PlateauParameters& parameters) {
   if (later.value >= one.value * (1 + parameters.least_rise)) return true;
@@ -64,7 +64,7 @@ bool are_apart(std::span<const double> positions, std::span<const double> values
          quantile_of(values, later, 0.1) >= quantile_of(values, one, 0.9) * (1 + parameters.flat_rise);
 }
 
-// Whether the later, which is not apart, may be another level all the same.
+// Whether the later plateau, which is not separate, may still be another level.
 bool stays_higher(std::span<const double> positions, std::span<const double> values, const Plateau& one,
                   const Plateau& later, const PlateauParameters& parameters) {
   return octaves_of(positions, later) >= parameters.doubted_octaves &&
@@ -89,7 +89,7 @@ std::vector<Plateau> find_plateaus(std::span<const double> positions, std::span<
   add_plateaus(positions, values, 0, values.size(), parameters, found);
   std::vector<Plateau> apart;
   for (Plateau plateau : found) {
-    // The first is what follows on nothing that could miss.
+    // The first plateau has none before it that could miss, so it may fall.
     if (!apart.empty() && falls(positions, values, apart.back(), plateau, parameters)) continue;
     plateau.value = median(values.subspan(plateau.first, plateau.last + 1 - plateau.first));
     if (!apart.empty() && !are_apart(positions, values, apart.back(), plateau, parameters)) {

@@ -1,11 +1,11 @@
-// How exactly distributions are worked out.
+// The precision of distributions.
 #pragma once
 
 #include <boost/math/policies/policy.hpp>
 
 namespace gputopo::stats {
 
-// In double, to 1e-13 or so. As it comes, Boost takes long double, which is a multiple slower.
+// Computes in double, accurate to about 1e-13. By default Boost uses long double, which is several times slower.
 using InDouble = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
 }  // namespace gputopo::stats

@@ -5,7 +5,7 @@
 namespace gputopo::stats {
 namespace {
 
-// The lower triangle becomes that of the factor.
+// Replaces the lower triangle by that of the Cholesky factor.
 bool decompose(SquareMatrix& matrix) {
   for (std::size_t column = 0; column < matrix.size; ++column) {
     for (std::size_t row = column; row < matrix.size; ++row) {

@@ -14,15 +14,15 @@
 namespace gputopo::stats {
 namespace {
 
-// Candidates; beyond the last a t distribution is a normal one for our purposes.
+// Candidate degrees of freedom. Beyond the last one, a t distribution is practically normal.
 constexpr std::array kFreedoms = {2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 11.0, 16.0, 25.0, 50.0, 150.0, 1000.0};
 
-// Distances from the centre on one side, ascending: all but the outermost, of which only the number counts. Of many
-// some stand for their neighbours, fewer the farther out.
+// Distances from the center on one side, ascending: all but the outermost, of which only the number counts. If there
+// are many, one stands for several neighbors, fewer of them farther out.
 struct Side {
   std::vector<double> inner;
   std::vector<double> weights;
-  double censored = 0;  // how many lie beyond the last
+  double censored = 0;  // number of values beyond the last
 };
 
 Side side_of(std::vector<double> distances, const TailParameters& parameters) {
@@ -35,26 +35,26 @@ Side side_of(std::vector<double> distances, const TailParameters& parameters) {
                 static_cast<std::size_t>(std::ceil(parameters.outer_part * static_cast<double>(n)))});
   const std::size_t inner = n - std::min(n, outer);
   Side side{.inner = {}, .weights = {}, .censored = static_cast<double>(n - inner)};
-  constexpr std::size_t kStretches = 24;  // of what is left
+  constexpr std::size_t kStretches = 24;  // each stretch is such a part of the rest
   for (std::size_t begin = 0; begin < inner;) {
     const std::size_t length = std::min(inner - begin, 1 + (n - begin) / kStretches);
     side.inner.push_back(distances[begin + length / 2]);
     side.weights.push_back(static_cast<double>(length));
     begin += length;
   }
-  // Those beyond are compared with the very last.
+  // The censored values are compared with the outermost inner one.
   if (inner > 0) side.inner.back() = distances[inner - 1];
   return side;
 }
 
-// Two-sided. What cannot be told, as of values that overflow, is no evidence.
+// Two-sided tail probability of Student's t. A distance that is not a number (values that overflow) is no evidence.
 double beyond(double distance, double freedom) {
   if (std::isnan(distance)) return 1;
   return 2 * boost::math::cdf(
                  boost::math::complement(boost::math::students_t_distribution<double, InDouble>(freedom), distance));
 }
 
-// Of a half of Student's t with this scale, but for constants that no candidate changes.
+// Log-likelihood of half a Student's t with this scale, without constants that are the same for all candidates.
 double log_likelihood(const Side& side, double scale, double freedom) {
   const double constant = std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2) -
                           0.5 * std::log(freedom * std::numbers::pi) - std::log(scale);
@@ -74,7 +74,7 @@ struct Fitted {
   double log_likelihood = 0;
 };
 
-// The likelihood has one maximum in the logarithm of the scale: golden sections of an octave or so on either side.
+// The likelihood has one maximum in the logarithm of the scale, so a golden-section search around `start` finds it.
 Fitted fit_scale(const Side& side, double freedom, double start) {
   constexpr double kGolden = 0.6180339887498949;
   constexpr double kOctaves = 2.5;
@@ -122,10 +122,10 @@ double middle_of(const Side& side) {
 
 struct Chosen {
   double freedom = 0;
-  std::array<double, 2> scales{};  // by side
+  std::array<double, 2> scales{};  // for each side
 };
 
-// The heaviest tails that the values do not speak against.
+// The heaviest tails that the values do not contradict.
 Chosen choose(const std::vector<Side>& sides, const TailParameters& parameters) {
   std::array<double, kFreedoms.size()> likelihoods{};
   std::array<Chosen, kFreedoms.size()> candidates{};
@@ -139,7 +139,7 @@ Chosen choose(const std::vector<Side>& sides, const TailParameters& parameters) 
       likelihoods[i] += parameters.evidence * fitted.log_likelihood;
       candidates[i].scales[j] = fitted.scale;
     }
-    // Of values that overflow nothing can be told.
+    // Values that overflow show nothing.
     if (std::isnan(likelihoods[i])) likelihoods[i] = -std::numeric_limits<double>::infinity();
   }
   const double least = *std::ranges::max_element(likelihoods) - parameters.benefit_of_doubt;
@@ -202,7 +202,7 @@ ScoreFit fit_scores(std::span<const double> scores, const TailParameters& parame
   sizes.reserve(scores.size());
   for (const double score : scores) sizes.push_back(std::abs(score));
   const Chosen chosen = choose({side_of(std::move(sizes), parameters)}, parameters);
-  // Less than what a normal distribution has is no reason for more finds.
+  // A scale below that of a normal distribution is no reason for more finds.
   return {.scale = std::max(chosen.scales.front(), 1.0), .freedom = chosen.freedom};
 }
 

@@ -6,7 +6,7 @@
 namespace gputopo {
 namespace {
 
-// Of what is behind "cu" or "hip", which both vendors' names begin with; the first that fits.
+// By what follows "cu" or "hip", the prefixes of both vendors' names. The first match counts.
 constexpr std::pair<std::string_view, CallKind> kBeginnings[] = {
     {"Module", CallKind::kCompile},
     {"Link", CallKind::kCompile},
@@ -28,7 +28,7 @@ constexpr std::pair<std::string_view, CallKind> kBeginnings[] = {
     {"StreamSynchronize", CallKind::kWait},
     {"EventSynchronize", CallKind::kWait},
 };
-// Those that begin as others do, and are for something else.
+// Names that match a beginning but serve another purpose.
 constexpr std::pair<std::string_view, CallKind> kNames[] = {
     {"hipModuleLaunchKernel", CallKind::kLaunch},
     {"hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", CallKind::kOther},
@@ -73,7 +73,7 @@ DeviceTimes& DeviceTimes::operator-=(const DeviceTimes& other) {
   gpu_seconds -= other.gpu_seconds;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     calls[i].calls -= other.calls[i].calls;
-    calls[i].seconds = std::max(0.0, calls[i].seconds - other.calls[i].seconds);  // what rounding leaves
+    calls[i].seconds = std::max(0.0, calls[i].seconds - other.calls[i].seconds);  // rounding errors
   }
   return *this;
 }

@@ -1,4 +1,4 @@
-// Accesses of whole warps, on every device that knows them.
+// Accesses of whole warps, on every device that supports them.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kNoAccesses = "the device knows no accesses of whole warps";
 
-// What the device answers, or nothing where it does not know such accesses.
+// The result, or nothing if the device does not support such accesses.
 std::optional<AccessResult> access_of(Device& device, const AccessProgram& program) {
   try {
     return std::get<AccessResult>(run_one(device, program).data);
@@ -90,7 +90,7 @@ TEST_P(DeviceConformance, AccessesOnEverySmAtOnce) {
   });
 }
 
-// A load takes what a load takes, whoever asks for it.
+// The latency of a load is about the same for a warp and for a single thread.
 TEST_P(DeviceConformance, AWarpLoadsSharedMemoryAsFastAsAThread) {
   on_device([](Device& device) {
     const std::optional<AccessResult> result =
@@ -120,7 +120,7 @@ TEST_P(DeviceConformance, ImpossibleAccessesAreUsageErrors) {
     impossible[8].op = AccessOp::kAtomicAdd;
     impossible[8].hop_bytes = 4;
     impossible[9].load_bytes = 2;
-    impossible[10].load_bytes = 16;  // at strides of 4
+    impossible[10].load_bytes = 16;  // with a stride of 4
     impossible[11].bank_mode_bytes = 16;
     for (const AccessProgram& program : impossible) {
       EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);

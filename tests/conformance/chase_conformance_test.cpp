@@ -1,4 +1,4 @@
-// Chases, on every device: steps, actors, orders, and what stays in a cache.
+// Chases, on every device: steps, actors, orders, and cached lines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,8 +10,7 @@
 namespace gputopo::conformance {
 namespace {
 
-// What a step has brought into a cache is there in the next: the first pass over it takes no longer than those after
-// it.
+// Lines that one step loads are still cached in the next step, so its first loads take no longer than the later ones.
 TEST_P(DeviceConformance, CachesStayFilledFromStepToStep) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {
@@ -27,7 +26,7 @@ TEST_P(DeviceConformance, CachesStayFilledFromStepToStep) {
   });
 }
 
-// What another SM loads in between does not drive out what SM 0 holds more than what it loads itself.
+// Loads of another SM must not evict more of SM 0's lines than loads of SM 0 itself do.
 TEST_P(DeviceConformance, ActorsOnSeveralSmsTakeTurns) {
   on_device([](Device& device) {
     const std::uint32_t sms = device.info().sm_count;
@@ -61,7 +60,7 @@ TEST_P(DeviceConformance, EveryStepHasItsShape) {
       program.timed_cap = 40;
       program.steps.push_back({.kind = StepKind::kTimed, .loads = 30});
       program.steps.push_back({.kind = StepKind::kCounted, .loads = 100});
-      // Of local memory no other thread reaches what one has.
+      // No other thread can reach a thread's local memory, so a touch does not apply.
       program.steps.push_back(space == Space::kLocal ? ChaseStep{.loads = 16} : ChaseStep{.kind = StepKind::kTouch});
       const ChaseResult result = chase_of(run_one(device, program));
       ASSERT_EQ(result.steps.size(), 5u);
@@ -86,14 +85,14 @@ TEST_P(DeviceConformance, EveryStepHasItsShape) {
   });
 }
 
-// What was touched, the second quarter of an array, is as near as what was just loaded.
+// After a touch, the second quarter of an array is as near as elements that were just loaded.
 TEST_P(DeviceConformance, PartsOfAnArrayAreTouched) {
   on_device([](Device& device) {
     constexpr std::uint64_t kElements = 64;
     constexpr std::uint64_t kPart = kElements / 4;
     for (const Space space : device.info().spaces) {
-      if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
-      if (space == Space::kLocal) continue;                                // no thread touches that of another
+      if (space == Space::kConstant || space == Space::kShared) continue;  // always on the chip
+      if (space == Space::kLocal) continue;                                // no thread can touch that of another
       ChaseProgram program;
       program.arrays = {{.space = space, .bytes = kElements * 512, .stride_bytes = 512}};
       program.actors = {{}};
@@ -109,13 +108,12 @@ TEST_P(DeviceConformance, PartsOfAnArrayAreTouched) {
   });
 }
 
-// What was touched along a chain is as near as what was just loaded, though it lies anywhere; what the chain lacks is
-// not.
+// A touch along a chain brings its elements as near as loads do, wherever they lie, and no other elements.
 TEST_P(DeviceConformance, ElementsOfAChainAreTouched) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {
-      if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
-      if (space == Space::kLocal) continue;                                // no thread touches that of another
+      if (space == Space::kConstant || space == Space::kShared) continue;  // always on the chip
+      if (space == Space::kLocal) continue;                                // no thread can touch that of another
       ChaseProgram listed;
       listed.arrays = {{.space = space, .bytes = 64 * 4096, .stride_bytes = 512}};
       for (std::uint32_t i = 0; i < 24; ++i) listed.arrays[0].elements.push_back(i * 181 % 512);
@@ -137,12 +135,12 @@ TEST_P(DeviceConformance, ElementsOfAChainAreTouched) {
   });
 }
 
-// A touch loads the staggered elements, and not what they would be without.
+// A touch loads the elements at their staggered addresses.
 TEST_P(DeviceConformance, StaggeredElementsAreTouched) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {
-      if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
-      if (space == Space::kLocal) continue;                                // no thread touches that of another
+      if (space == Space::kConstant || space == Space::kShared) continue;  // always on the chip
+      if (space == Space::kLocal) continue;                                // no thread can touch that of another
       ChaseProgram program;
       program.arrays = {{.space = space,
                          .bytes = 16 * 4096,
@@ -175,7 +173,7 @@ TEST_P(DeviceConformance, TheHistogramHoldsTheLatencies) {
   });
 }
 
-// 16 elements that were just loaded come from the nearest cache of their space, all alike.
+// 16 elements that were just loaded hit the nearest cache of their space, all at about the same latency.
 TEST_P(DeviceConformance, WarmLoadsAreFastAndAlike) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {
@@ -211,7 +209,7 @@ TEST_P(DeviceConformance, BothChainsAndEveryOrderFollowTheWholeArray) {
         program.steps = {{.kind = StepKind::kWarm, .loads = 64, .chain = chain},
                          {.kind = StepKind::kTimed, .loads = 64, .chain = chain, .first = 17}};
         const std::vector<std::uint32_t> latencies = chase_of(run_one(device, program)).steps[1].latencies;
-        // One pass has loaded all 64 elements: a second one, from another place, meets no cold one.
+        // One pass has loaded all 64 elements, so a second pass from another start meets no cold one.
         EXPECT_LT(*std::max_element(latencies.begin(), latencies.begin() + 32), 3000u);
         EXPECT_EQ(latencies.size(), 64u);
       }
@@ -234,7 +232,7 @@ TEST_P(DeviceConformance, ListedElementsAreLoadedInEveryOrder) {
   });
 }
 
-// Of local memory, where the second chain is that of another lane; and the lines that both have are the same.
+// In local memory the second chain belongs to another lane, and both chains use the same lines.
 TEST_P(DeviceConformance, LocalChainsFollowTheWholeArray) {
   on_device([](Device& device) {
     if (!has_space(device, Space::kLocal)) GTEST_SKIP() << "the device has no local loads";
@@ -286,8 +284,7 @@ TEST_P(DeviceConformance, AnAliasIsTheSameMemory) {
   });
 }
 
-// A store writes what was there, so both chains still go round, also where it wrote a part and where the alias reads
-// it.
+// A store writes the old value, so both chains stay intact, also after a partial walk and when the alias reads it.
 TEST_P(DeviceConformance, StoresLeaveTheLinksAsTheyAre) {
   on_device([](Device& device) {
     for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
@@ -319,7 +316,7 @@ TEST_P(DeviceConformance, StoresLeaveTheLinksAsTheyAre) {
   });
 }
 
-// The second of two loads of an element finds what the first had to wait for, or finds it as far as the first did.
+// The second load of a pair hits data for which the first had to wait, or is as slow as the first.
 TEST_P(DeviceConformance, PairsTellWhatOnlyTheFirstLoadWaitsFor) {
   on_device([](Device& device) {
     for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
@@ -334,7 +331,7 @@ TEST_P(DeviceConformance, PairsTellWhatOnlyTheFirstLoadWaitsFor) {
         EXPECT_GT(result.steps[i].total_cycles, 0u);
         EXPECT_TRUE(result.steps[i].latencies.empty());
       }
-      // Warm, both loads are hits: as a rule they differ by little.
+      // When warm, both loads hit and differ little as a rule.
       std::uint64_t alike = 0;
       constexpr std::uint32_t kZero = kPairedZeroCycles / kHistogramBinCycles;
       constexpr std::uint32_t kBins = 50;

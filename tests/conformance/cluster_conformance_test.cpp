@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kNoClusters = "the device has no clusters";
 
-// What the device answers, or nothing where it has no such clusters.
+// The result, or nothing if the device has no such clusters.
 std::optional<ClusterResult> cluster_of(Device& device, const ClusterProgram& program) {
   try {
     return std::get<ClusterResult>(run_one(device, program).data);
@@ -49,7 +49,7 @@ TEST_P(DeviceConformance, BlocksOfClustersHaveAnSmEach) {
   });
 }
 
-// Another SM's shared memory is farther than one's own, and nearer than device memory.
+// Another SM's shared memory is farther than the SM's own, and nearer than device memory.
 TEST_P(DeviceConformance, LoadsFromAnotherBlockOfTheClusterAreTimed) {
   on_device([](Device& device) {
     ClusterProgram program{.cluster_size = 2, .every_sm = true, .bytes = 4096, .warm_accesses = 64, .accesses = 64};
@@ -103,7 +103,7 @@ TEST_P(DeviceConformance, BulkCopiesTakeLongerTheLargerTheyAre) {
     EXPECT_LT(small->cycles.at(0), 5000);
     EXPECT_GT(large.cycles.at(0), small->cycles.at(0) + 32);
     EXPECT_EQ(large.bytes_moved, 64u * 32768);
-    // Several under way at a time take less each.
+    // With several copies in flight, each takes less time.
     program.copy_bytes = 1024;
     const double alone = cluster_of(device, program)->cycles.at(0);
     program.in_flight = 16;

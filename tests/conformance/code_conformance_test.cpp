@@ -1,4 +1,4 @@
-// Instruction programs, on every device that runs them: straight-line code, and constants between.
+// Instruction programs, on every device that runs them: straight-line code, and constants in between.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kNoCode = "the device runs no instruction programs";
 
-// Devices that say nothing of instructions refuse every instruction program.
+// Devices without instruction programs refuse all of them.
 bool runs_code(Device& device) {
   try {
     static_cast<void>(
@@ -100,7 +100,7 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
   });
 }
 
-// More jumps or operations take longer, and none takes less than an instruction.
+// More jumps or operands take longer, and none takes less time than an instruction.
 TEST_P(DeviceConformance, JumpsAndOperandsComeOneAfterAnother) {
   on_device([](Device& device) {
     int kinds = 0;

@@ -1,4 +1,4 @@
-// The suite that every Device passes: what its tests share. Each kind of program has a file of tests.
+// The shared part of the suite that every Device must pass. Each kind of program has its own test file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kSeed = 11;
 
 struct Candidate {
   std::string name;
-  std::string spec;       // of open_device()
+  std::string spec;       // argument of open_device()
   bool replayed = false;  // a recording of that device answers
   bool hardware = false;
 };
@@ -29,7 +29,7 @@ inline void PrintTo(const Candidate& candidate, std::ostream* out) { *out << can
 
 class DeviceConformance : public testing::TestWithParam<Candidate> {
  protected:
-  // Calls check with the device; for a replay, first with the device that is recorded, then with the recording of it.
+  // Calls `check` with the device; for a replay, first with the recorded device and then with its recording.
   void on_device(const std::function<void(Device&)>& check) {
     std::unique_ptr<Device> device = open();
     if (device == nullptr) GTEST_SKIP() << "no GPU: " << problem_;
@@ -60,7 +60,7 @@ inline bool has_space(const Device& device, Space space) {
   return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
 }
 
-// One actor warms an array and follows it: `kind` is of the last step.
+// One actor warms an array and then chases it. `kind` is the kind of the last step.
 inline ChaseProgram chase(Space space, StepKind kind, std::uint64_t loads) {
   ChaseProgram program;
   const std::uint64_t stride = std::max<std::uint64_t>(64, least_stride_bytes(space));

@@ -1,4 +1,4 @@
-// What every device must do, whatever the kind of program: tell what it is, and answer or refuse what it is asked.
+// Requirements for every device and every kind of program: report its properties, and answer or refuse each program.
 #include "conformance/device_conformance.h"
 
 #include <gmock/gmock.h>
@@ -131,7 +131,7 @@ TEST_P(DeviceConformance, SpacesThatAreMissingAreNotSupported) {
   });
 }
 
-// A simulated device answers alike for the same seed and the same programs.
+// A simulated device gives the same results for the same seed and programs.
 TEST_P(DeviceConformance, TheSeedOfASimulationDecidesItsAnswers) {
   if (GetParam().hardware || GetParam().replayed) GTEST_SKIP() << "not a simulation";
   const auto answers = [](std::uint64_t seed) {

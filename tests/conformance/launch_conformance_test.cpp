@@ -1,4 +1,4 @@
-// Launches of a kernel that does nothing, on every device that times them.
+// Launches of an empty kernel, on every device that times them.
 #include <gtest/gtest.h>
 
 #include "conformance/device_conformance.h"

@@ -10,7 +10,7 @@
 namespace gputopo::conformance {
 namespace {
 
-// What the device answers, or nothing where it runs no such programs.
+// The result, or nothing if the device does not run such programs.
 std::optional<OccupancyResult> occupancy_of(Device& device, const OccupancyProgram& program) {
   try {
     return std::get<OccupancyResult>(run_one(device, program).data);

@@ -9,7 +9,7 @@
 namespace gputopo::conformance {
 namespace {
 
-// What the device answers, or nothing where it knows no such programs or not the operation.
+// The result, or nothing if the device does not support such programs or the operation.
 std::optional<OperationResult> operation_of(Device& device, const OperationProgram& program) {
   try {
     OperationResult result = std::get<OperationResult>(run_one(device, program).data);
@@ -50,7 +50,7 @@ TEST_P(DeviceConformance, OperationsOnEverySmAtOnce) {
   });
 }
 
-// Programs whose energy is counted run in rows of their own: results come in the order of the programs all the same.
+// Programs with metered energy run in batches of their own, but results keep the order of the programs.
 TEST_P(DeviceConformance, ResultsOfMeteredOperationsAreInOrder) {
   on_device([](Device& device) {
     std::vector<Program> programs;
@@ -73,7 +73,7 @@ TEST_P(DeviceConformance, ResultsOfMeteredOperationsAreInOrder) {
   });
 }
 
-// What is expected may also be what the device cannot run, or never gets.
+// Expected programs may include some that the device cannot run or never receives.
 TEST_P(DeviceConformance, WhatIsExpectedChangesNoAnswer) {
   on_device([](Device& device) {
     const OperationProgram add{.operation = OperationId::kAddF32};

@@ -39,7 +39,7 @@ TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
   });
 }
 
-// Of what the vendor tells of caches, or of any that there is; less than the smallest memory.
+// More bytes than the caches that the vendor reports, or than any known cache, but less than the smallest memory.
 std::uint64_t more_than_caches(const DeviceInfo& info) {
   constexpr std::uint64_t kMoreThanAny = 384 << 20;
   constexpr std::uint64_t kTimes = 4;

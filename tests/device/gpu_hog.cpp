@@ -1,9 +1,9 @@
-// A neighbour for tests on a GPU: keeps it at work, or its memory taken, until it is told to end. It knows nothing of
-// gputopo and needs the NVIDIA driver alone.
-//   gpu_hog stream [BLOCKS]   reads memory without a pause, with so many blocks (default: four on each SM)
-//   gpu_hog burst MS          the same for MS milliseconds, then sleeps as long, and so on
-//   gpu_hog hold GIB          takes all memory but so much, and leaves the GPU alone
-// It writes "ready" once it is at work. SIGTERM ends it. Exit 77: there is no GPU.
+// A neighbor for tests on a GPU: keeps the GPU busy, or its memory allocated, until it gets a signal. It is independent
+// of gputopo and needs only the NVIDIA driver.
+//   gpu_hog stream [BLOCKS]   reads memory without pause, with this number of blocks (default: four per SM)
+//   gpu_hog burst MS          reads for MS milliseconds, sleeps as long, and repeats
+//   gpu_hog hold GIB          allocates all memory except GIB, and leaves the GPU idle
+// Prints "ready" once it is at work. SIGTERM ends it. Exit code 77: there is no GPU.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,11 +20,11 @@ namespace {
 
 constexpr int kNoGpu = 77;
 constexpr std::uint64_t kStreamBytes = 1ull << 30;
-constexpr std::uint32_t kPasses = 60;  // over all of it: tens of milliseconds a launch on all SMs
+constexpr std::uint32_t kPasses = 60;  // over the whole buffer: tens of milliseconds per launch on all SMs
 
 volatile std::sig_atomic_t g_ended = 0;
 
-// Each thread reads 16 bytes at a time, with the whole grid side by side.
+// Each thread reads 16 bytes at a time; neighboring threads of the grid read neighboring bytes.
 constexpr char kKernel[] = R"(
 .version 6.0
 .target sm_50
@@ -69,7 +69,7 @@ END:
 struct Driver {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
-  // The status of a call of a function of the library; ends where it fails.
+  // Calls a function of the library, and exits if it fails.
   template <typename... Args>
   void call(const char* name, Args... args) const {
     const auto function = reinterpret_cast<int (*)(Args...)>(dlsym(library, name));
@@ -136,9 +136,9 @@ void say_ready() {
 void run_stream(Hog& hog, unsigned blocks) {
   hog.load();
   say_ready();
-  // Few blocks take long over all of it.
+  // A few blocks need long for a single pass.
   const auto passes = static_cast<std::uint32_t>(blocks < 32 ? 1 : kPasses);
-  constexpr int kAhead = 4;  // launches that wait: the GPU is hardly ever without
+  constexpr int kAhead = 4;  // queued launches, so the GPU is hardly ever idle
   while (g_ended == 0) {
     for (int i = 0; i < kAhead; ++i) hog.stream(blocks, passes);
     hog.wait();

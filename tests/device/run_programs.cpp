@@ -1,6 +1,6 @@
-// run_programs DEVICE: runs the programs of its standard input, one a line in their text form, and prints for each how
-// long it took: "seconds=1.2e-3 bytes=4096" of a stream, "cycles=1234" of the last step of a chase or of the slowest
-// block of a chain of operations. For tests that compare a prediction with a program of their own.
+// run_programs DEVICE: runs the programs from standard input, one per line in text form, and prints the time of each:
+// "seconds=1.2e-3 bytes=4096" for a stream, "cycles=1234" for the last step of a chase or for the slowest block of a
+// chain of operations. For tests that compare a prediction with a program of their own.
 #include <fmt/format.h>
 
 #include <algorithm>

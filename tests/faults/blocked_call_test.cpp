@@ -1,4 +1,4 @@
-// A call of the driver that never comes back: what was measured until then is reported, and the process ends.
+// A driver call that never returns: gputopo reports the values measured so far, and the process ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 const std::string kBlockedRun = "env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:cuLaunchKernel@20 " GPUTOPO_BINARY
                                 " --device cuda:0 --quiet --only shared,device --attribute size,latency --budget ";
 
-// With ever more time, until the call that blocks is reached: a slow machine takes longer to come to it.
+// Retries with more time until the blocking call is reached, because a slow machine takes longer to get there.
 CommandResult run_until_blocked(const std::function<std::string(const char* seconds)>& command) {
   CommandResult result;
   for (const char* seconds : {"0.5", "2", "8", "32"}) {
@@ -57,7 +57,7 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
   const test::FakeCuda fake;
   const CommandResult result = run_until_blocked(
       [](const char* seconds) { return std::string("timeout --signal=INT ") + seconds + " " + kBlockedRun + "60"; });
-  EXPECT_EQ(result.exit_code, 124);  // of timeout, whose signal it was
+  EXPECT_EQ(result.exit_code, 124);  // exit code of timeout, which sent the signal
   EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel has not come back for "));
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
 }
@@ -65,7 +65,7 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
 // ---- A driver that hangs or crashes costs no GPU of another ----
 
 CommandResult with_hostile(const std::string& hostile, const std::string& arguments) {
-  // Their runtime would catch the signal of a crash before gputopo does.
+  // The runtime of the sanitizers would catch the signal of a crash before gputopo does.
   const std::string sanitizers = test::kSanitized ? "ASAN_OPTIONS=handle_segv=0 " : "";
   return test::run_command("env " + sanitizers + "GPUTOPO_PATIENCE=0.5 GPUTOPO_FAKE_HOSTILE=" + hostile +
                            " timeout 60 " GPUTOPO_BINARY " " + arguments);
@@ -103,7 +103,7 @@ TEST(HostileBackend, CostsNotTheDefaultOfAnother) {
     EXPECT_EQ(read_json(result.out).backend, "hip") << result.err;
     const CommandResult node = with_hostile("abort:cuInit", "node --gpus-only " + quick);
     EXPECT_THAT(read_node_json(node.out).backend, "hip") << node.err;
-    // Nobody asks a backend that is not meant.
+    // A backend that is not requested must not be called.
     const CommandResult other = with_hostile("abort:hipGetDeviceCount",
                                              "--device cuda:0 --only shared --attribute latency --budget 20 --json -");
     EXPECT_EQ(read_json(other.out).backend, "cuda") << other.err;
@@ -114,7 +114,7 @@ TEST(HostileBackend, CostsNotTheDefaultOfAnother) {
                                                "signal 6 (SIGABRT)"));
 }
 
-// There is nothing else to measure then, and the process ends as the driver wants it.
+// There is nothing else to measure, so the process ends by the driver's signal.
 TEST(HostileBackend, ThatWasAskedForIsNamedWhereItCrashes) {
   const test::FakeCuda fake;
   const test::TemporaryFolder folder;

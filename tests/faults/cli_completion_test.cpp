@@ -1,5 +1,5 @@
-// What a shell offers once it has read the completions of `gputopo completion`. The words are held to the catalogue, so
-// that a new element changes no test.
+// The words that a shell offers after it has read the output of `gputopo completion`. The expected words come from
+// the catalogue, so a new element changes no test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Words beginning_with(const Words& all, const std::string& beginning) {
   return some;
 }
 
-// The words that --only takes and that begin so.
+// The words that --only accepts and that begin with `beginning`.
 Words elements_beginning_with(const std::string& beginning) {
   Words all = {"instructions", "pipes"};
   for (const ElementInfo& element : element_catalogue()) all.emplace_back(element.name);
@@ -104,7 +104,7 @@ TEST(CliCompletionBash, CompletesCommandsOptionsAndValues) {
   EXPECT_THAT(complete("--only const"), HasSubstr("constant_l15"));
 }
 
-// The words that bash offers for a line that it hands over broken at ':' and '='.
+// The words that bash offers for a line. bash splits the line at ':' and '='.
 Words bash_offers(const std::string& line, const std::string& words) {
   const CommandResult result = test::run_command(
       "PATH=$(dirname " GPUTOPO_BINARY "):$PATH bash -c 'source <(gputopo completion bash); COMP_LINE=\"" + line +
@@ -129,7 +129,7 @@ TEST(CliCompletionBash, CompletesWithinListsToTheElementsOfTheCatalogue) {
 }
 
 TEST(CliCompletionBash, CompletesWithinWords) {
-  // The part before the colon stays where it is.
+  // bash keeps the part before the colon.
   EXPECT_THAT(bash_offers("gputopo --device sim:mi300", "gputopo --device sim : mi300"),
               UnorderedElementsAreArray(machines_beginning_with("mi300")));
   EXPECT_THAT(bash_offers("gputopo --device=sim:", "gputopo --device = sim :"),
@@ -178,10 +178,10 @@ TEST(CliCompletionFish, CompletesOptions) {
 
 struct ZshCompletion {
   Words offered;
-  std::string line;  // as the tab key leaves it
+  std::string line;  // after the tab key
 };
 
-// Presses the tab key behind a line, in an interactive shell on a pseudo-terminal.
+// Presses the tab key at the end of a line, in an interactive shell on a pseudo-terminal.
 class CliCompletionZsh : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -202,7 +202,7 @@ class CliCompletionZsh : public ::testing::Test {
     }
     return completion;
   }
-  // One word is taken, with `behind` it; several are completed as far as they are alike.
+  // A single word is inserted and followed by `behind`; several words are completed to their common prefix.
   void expect_offers(const std::string& before, const std::string& beginning, const Words& expected,
                      const std::string& behind) const {
     SCOPED_TRACE(before + beginning);

@@ -1,5 +1,5 @@
-// What a user does wrong, or what goes wrong around them: one clear line on standard error, the documented exit code,
-// nothing lost and no partial file.
+// Mistakes of users, and failures around gputopo: one clear line on standard error, the documented exit code, no lost
+// data and no partial file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ constexpr const char* kQuick = " --device sim:h200 --only shared --attribute siz
 
 CommandResult gputopo_with(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
 
-// Exactly one line, which says what to do, and no result.
+// Expects a single line that says what to do, and no result.
 void expect_error(const CommandResult& result, int exit_code, const std::vector<std::string>& parts) {
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   EXPECT_THAT(result.err, StartsWith("gputopo: error: "));
@@ -183,8 +183,8 @@ TEST(CliOutputs, FullStandardOutputIsAnError) {
 TEST(CliOutputs, AFileThatDoesNotFitLeavesTheOldOne) {
   const TemporaryFolder folder;
   write_file(folder.file("a.json"), "old");
-  // No file may grow beyond one block (512 bytes), as on a disk that fills up while the report is written. Standard
-  // output is a pipe, which has no such limit.
+  // `ulimit -f 1` limits files to one block (512 bytes), like a disk that fills up while the report is written.
+  // Standard output is a pipe, which has no such limit.
   const CommandResult result =
       test::run_command("(trap '' XFSZ; ulimit -f 1; exec " GPUTOPO_BINARY + std::string(kQuick) + " --json " +
                         folder.file("a.json") + ") | cat >/dev/null");
@@ -265,7 +265,7 @@ TEST(CliStreams, RawSamplesAreFiles) {
       gputopo_with("--device sim:h200 --only constant_l1 --attribute size --quiet --raw " + folder.file("raw"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(test::run_command("ls " + folder.file("raw") + "/constant_l1.size.*.csv").exit_code, 0);
-  // Those of two runs do not mix.
+  // Samples of two runs must not mix.
   expect_error(gputopo_with("--device sim:h200 --quiet --raw " + folder.file("raw")), 1, {"not empty", "another"});
 }
 
@@ -281,7 +281,7 @@ TEST(CliStreams, ARecordingReplaysToTheSameValues) {
   EXPECT_EQ(*read_json(replayed.out).find_memory("constant_l1"), before);
 }
 
-// Of a GPU that cannot run some of the programs.
+// A GPU that cannot run some of the programs.
 TEST(CliStreams, ARecordingOfAnOldGpuReplaysToTheSameExitCode) {
   const TemporaryFolder folder;
   const CommandResult measured =
@@ -302,7 +302,7 @@ TEST(CliInterrupt, WritesWhatWasMeasuredMarkedIncomplete) {
   const TemporaryFolder folder;
   const std::string report = folder.file("a.json");
   const std::string recording = folder.file("a.rec");
-  // The signal comes when the discovery has said that it measures.
+  // Sends the signal after the log shows that the discovery measures.
   const std::string log = folder.file("err");
   const CommandResult result =
       test::run_command(GPUTOPO_BINARY " --device sim:h200 --json " + report + " --record " + recording + " 2>" + log +

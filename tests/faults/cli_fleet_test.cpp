@@ -1,4 +1,4 @@
-// `gputopo fleet`, as a user types it.
+// `gputopo fleet` as a user runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ TEST_F(CliFleet, MergesWhatIsThereAndSaysWhatIsNot) {
   EXPECT_THAT(report.out, HasSubstr("1 GPU; too few to compare"));
 }
 
-// Each begins with the store that was there, and none loses what the others add.
+// All merges begin with the same store, and none may lose what the others add.
 TEST_F(CliFleet, MergesAtTheSameTimeLoseNothing) {
   Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
   std::string commands;
@@ -92,12 +92,12 @@ TEST_F(CliFleet, AFolderThatMayNotBeReadIsNamedAndLeftOut) {
   EXPECT_THAT(merged.out, HasSubstr("1 files, 1 new runs, 0 known already, 1 problems"));
 }
 
-// A store of 200 KB that names its bytes again and again, in an address space that gputopo alone needs half of.
+// A store of 200 KB that refers to its bytes many times, with an address space of about twice gputopo's own need.
 TEST_F(CliFleet, AStoreThatExpandsIsRefusedInOneLine) {
   using test::StoreBomb;
   for (const StoreBomb bomb : {StoreBomb::kMetadata, StoreBomb::kNames, StoreBomb::kDictionary, StoreBomb::kColumns}) {
     write_file(folder_.file("bomb"), test::store_bomb(bomb));
-    // Sanitizers reserve more addresses than there are bytes of memory.
+    // Sanitizers reserve more address space than they use.
     const std::string limit = test::kSanitized ? "" : "ulimit -v 400000; ";
     const CommandResult report = run_command(limit + GPUTOPO_BINARY " fleet report " + in("bomb"));
     EXPECT_EQ(report.exit_code, 1);

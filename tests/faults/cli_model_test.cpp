@@ -1,4 +1,4 @@
-// `gputopo model`, as a user runs it.
+// `gputopo model` as a user runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

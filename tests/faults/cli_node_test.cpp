@@ -1,4 +1,4 @@
-// gputopo node, as a user runs it.
+// `gputopo node` as a user runs it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
       find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
 }
 
-// The management library knows of GPUs that the driver does not show to this process, or of fewer.
+// The management library lists more GPUs than the driver shows to this process, or fewer.
 TEST(CliNode, AWrongGuessOfItsGpusCostsNothing) {
   for (const char* gpus : {"gpus=1", "gpus=2"}) {
     const TemporaryFolder folder;
@@ -108,12 +108,12 @@ TEST(CliNode, AWrongGuessOfItsGpusCostsNothing) {
   }
 }
 
-// Each is opened for its links when its process has ended.
+// A GPU is opened for its links after its own process has ended.
 TEST(CliNode, OpensLinksWhileItMeasuresOtherGpus) {
   const TemporaryFolder folder;
   const auto report_of = [&](const char* behaviour, int exit_code) {
     const test::FakeCuda fake(behaviour);
-    // Time for a machine that sanitizers and other tests make slow.
+    // Leaves time for machines that are slow under sanitizers and other tests.
     const CommandResult run = test::run_command(GPUTOPO_BINARY " node --one-by-one --node cuda --budget 600 " +
                                                 kQuickNode + "--json " + folder.file("n.json"));
     EXPECT_EQ(run.exit_code, exit_code) << run.err;
@@ -142,7 +142,7 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
   EXPECT_THAT(report.gpus[0].failure, HasSubstr("cuDevicePrimaryCtxRetain has not come back"));
 }
 
-// Nobody can take away what its processes have found out.
+// Results of the GPUs' processes lie in no folder, so nobody can remove them.
 TEST(CliNode, NeedsNoFolder) {
   const TemporaryFolder folder;
   const CommandResult run = test::run_command("env TMPDIR=" + folder.file("none") +
@@ -165,7 +165,7 @@ TEST(CliNode, AnOutputThatCannotBeWrittenCostsNoOther) {
   EXPECT_THAT(read_file(folder.file("n.html")), StartsWith("<!DOCTYPE html>"));
 }
 
-// Starts a node whose GPUs take long, and does something with one of its processes, $child; $node is its own.
+// Starts a node whose GPUs take long, and runs `commands` with $node (its process) and $child (one of its children).
 CommandResult node_with(const std::string& options, const std::string& commands) {
   return test::run_command("env GPUTOPO_PATIENCE=0.5 " GPUTOPO_BINARY " node --node sim:h200x2 --full --quiet " +
                            options +
@@ -203,7 +203,7 @@ TEST(CliNode, AStoppedProcessEndsWithAnInterrupt) {
 }
 
 TEST(CliNode, NoProcessOutlivesASecondInterruptOrItsParent) {
-  // Whoever adopts it may leave it unburied (Z).
+  // An adopting process may leave it as a zombie (Z).
   const std::string is_gone =
       "; wait $node; for i in 1 2 3 4 5 6 7 8 9 10; do case $(sed -n 's/^State:.//p' /proc/$child/status) in Z*|'') "
       "exit "
@@ -228,7 +228,7 @@ TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
   EXPECT_TRUE(find(link->attributes, "load_latency")->available());
 }
 
-// A runtime without what transfers need costs no report of a GPU.
+// If the runtime lacks the functions for transfers, the reports of the GPUs must still be complete.
 TEST(CliNode, SaysThatARuntimeIsTooOldForLinks) {
   const TemporaryFolder folder;
   const test::FakeHip fake({}, "mi210", {}, GPUTOPO_FAKE_HIP_MINIMAL);

@@ -1,4 +1,4 @@
-// Paths that the system refuses: each is one line in gputopo's own words, whichever command reads or writes it.
+// Paths that the system refuses: every command that reads or writes one prints one line in gputopo's own words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// What the standard library's exceptions say, for programmers.
+// Rejects the wording of the standard library's exceptions, which is for programmers.
 const auto kIsInOwnWords = AllOf(StartsWith("gputopo: error: "), Not(HasSubstr("filesystem")), Not(HasSubstr("std::")),
                                  Not(HasSubstr("what()")), Not(HasSubstr("terminate")), Not(HasSubstr("basic_string")));
 
@@ -31,7 +31,7 @@ void expect_refusal(const std::string& command, const std::string& why) {
   EXPECT_THAT(result.err, AllOf(kIsInOwnWords, HasSubstr(why))) << command;
 }
 
-// Every command that reads a file, with one at this path.
+// Every command that reads a file, applied to this path.
 std::vector<std::string> readers_of(const std::string& path) {
   const std::string word = quoted(path);
   return {"get --device " + quoted("sim:" + path) + " l1.size",

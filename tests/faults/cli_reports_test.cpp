@@ -194,7 +194,7 @@ TEST(CliCheck, AWrongOptionNamesTheHelpOfTheCommand) {
 
 TEST(CliCheck, PrometheusAcceptsItsMetrics) {
   if (test::run_command("command -v promtool").exit_code != 0) GTEST_SKIP() << "promtool is not installed";
-  // Nothing to say; notes and violations; no report at all.
+  // No message; notes and violations; no report at all.
   for (const std::string& reports :
        {kH200 + " --baseline " + kH200, kAmd + " --baseline " + kH200, "/no/such/report --baseline " + kH200}) {
     const CommandResult result =
@@ -213,7 +213,7 @@ TEST(CliManual, IsAManPage) {
                            "described above: \\fB\\-\\-help\\fR"}) {
     EXPECT_THAT(text, HasSubstr(word));
   }
-  // Names of CLI11's checks are no names of values.
+  // The names of CLI11's validators must not appear as names of values.
   for (const char* word : {"POSITIVE", "{text,json"}) {
     EXPECT_THAT(text, Not(HasSubstr(word)));
     EXPECT_THAT(run_gputopo("--help").out + run_gputopo("check --help").out, Not(HasSubstr(word)));

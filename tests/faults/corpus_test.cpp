@@ -1,4 +1,4 @@
-// The corpus of the fuzzers (tests/fuzz), and simple mutations of it: without a fuzzer, and always the same.
+// The corpus of the fuzzers (tests/fuzz) and simple mutations of it: runs without a fuzzer and always does the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace gputopo {
 namespace {
 
-// One or a few of: a byte is another one, a stretch is left out, a stretch stands twice, a number is another one.
+// Applies one or a few mutations: replaces a byte, removes a range, duplicates a range, or replaces a number.
 std::string mutated_input(std::string bytes, std::mt19937_64& random) {
   const auto below = [&](std::size_t end) {
     return static_cast<std::size_t>(random() % std::max<std::size_t>(end, 1));
@@ -45,10 +45,10 @@ std::string mutated_input(std::string bytes, std::mt19937_64& random) {
 }
 
 struct Target {
-  std::string name;  // of its folder
+  std::string name;  // name of its folder
   bool (*run)(std::string_view);
-  int mutations;                     // of each of its files
-  std::optional<fuzz::Form> form{};  // that its files have, if they are documents
+  int mutations;                     // per file
+  std::optional<fuzz::Form> form{};  // format of its files, if they are documents
 };
 
 std::string mutated(const std::string& bytes, const Target& target, int seed) {
@@ -58,7 +58,7 @@ std::string mutated(const std::string& bytes, const Target& target, int seed) {
                           [&](std::string text) { return mutated_input(std::move(text), random); });
 }
 
-// GPUTOPO_MUTATIONS: of each file of the corpus.
+// GPUTOPO_MUTATIONS sets the number of mutations per file.
 void run_corpus(Target target) {
   if (const char* wanted = std::getenv("GPUTOPO_MUTATIONS")) target.mutations = std::atoi(wanted);
   int accepted = 0;
@@ -89,7 +89,7 @@ TEST(StructuredMutations, AreOtherDocumentsStill) {
     const std::string document = R"({"a": [1, -2.5, "text"], "b": {"c": true}})";
     const std::string mutated = fuzz::mutated_document(document, fuzz::Form::kJson, random, kept);
     ASSERT_FALSE(mutated.empty());
-    // What is written is read again.
+    // A written document must be readable again.
     EXPECT_FALSE(fuzz::mutated_document(mutated, fuzz::Form::kJson, random, kept).empty()) << mutated;
     others += mutated != R"({"a":[1,-2.5,"text"],"b":{"c":true}})" ? 1 : 0;
   }

@@ -1,4 +1,4 @@
-// What goes wrong with a driver or a GPU becomes an exception of the right type whose one line says what to do.
+// Failures of a driver or a GPU become exceptions of the right type, with one line that says what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ void run_one(Device& device) {
   static_cast<void>(device.run({&program, 1}));
 }
 
-// Opens the device, runs a program and returns the message of the exception of exactly this type.
+// Opens the device, runs a program and returns the message. The exception must have exactly this type.
 template <typename Exception>
 std::string cuda_message(const std::string& behaviour, const std::string& library = GPUTOPO_FAKE_LIBCUDA) {
   const test::FakeCuda fake(behaviour, library);
@@ -158,7 +158,7 @@ TEST(CudaFaults, ListingTellsWhyADriverCannotBeUsed) {
   EXPECT_TRUE(cuda_driver_present());
 }
 
-// What cuInit may say of a machine, each with something to do about it.
+// Every failure of cuInit comes with advice.
 TEST(CudaFaults, EveryStartingFailureIsExplained) {
   using namespace cuda;
   const std::string nowhere = "/nonexistent";
@@ -172,7 +172,7 @@ TEST(CudaFaults, EveryStartingFailureIsExplained) {
   EXPECT_EQ(explain_failure(1, 0), "");
 }
 
-// Root may open everything, so a child process asks as another user.
+// Root may open every file, so a child process tries as another user.
 TEST(CudaFaults, AForbiddenDeviceNodeIsNamed) {
   const test::TemporaryFolder folder;
   const std::string node = folder.file("nvidia0");
@@ -195,7 +195,7 @@ TEST(CudaFaults, AForbiddenDeviceNodeIsNamed) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// What the management library says of the GPU when it is opened, and after.
+// The warnings for these readings of the management library.
 std::vector<std::string> warnings_with(const std::string& readings) {
   const test::FakeCuda fake;
   setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
@@ -235,7 +235,7 @@ TEST(CudaSettings, EnergyIsToldAsFarAsTheManagementLibraryTells) {
   unsetenv("GPUTOPO_FAKE_HOSTILE");
 }
 
-// Of a GPU that MIG has divided.
+// A MIG instance.
 class CudaMig : public ::testing::Test {
  protected:
   explicit CudaMig(const std::string& visible = "uuid=4") : fake_(visible) {
@@ -281,7 +281,7 @@ TEST_F(CudaMig, AnInstanceIsOpenedByItsUuid) {
       HasSubstr("set CUDA_VISIBLE_DEVICES=MIG-00000000-0000-0000-0000-000000000003"));
 }
 
-// Of a partition with fewer compute slices than memory slices.
+// An instance with fewer compute slices than memory slices.
 TEST(CudaMigOfPart, SaysSo) {
   const test::FakeCuda fake("uuid=3");
   setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
@@ -295,7 +295,7 @@ TEST(CudaMigOfPart, SaysSo) {
 
 TEST(CudaWarnings, OtherProcessesAtWork) {
   EXPECT_THAT(warnings_with("busy=80,processes=2"), ElementsAre(HasSubstr("2 other processes kept this GPU 80% busy")));
-  // What this process itself did a moment ago, and processes that sleep.
+  // Recent work of this process itself, and idle processes, give no warning.
   EXPECT_THAT(warnings_with("busy=80,processes=0"), IsEmpty());
   EXPECT_THAT(warnings_with("busy=0,processes=3"), IsEmpty());
 }

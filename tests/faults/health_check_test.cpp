@@ -1,4 +1,4 @@
-// packaging/cluster/health-check.sh: a good GPU, a bad one and one that was not judged are three answers.
+// packaging/cluster/health-check.sh has three answers: the GPU is good, bad, or was not judged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ class HealthCheck : public ::testing::Test {
     int code = 0;
     std::string said;
   };
-  // What gputopo is to answer for devices. `of_baseline`: of the baseline, compared with itself.
+  // Sets gputopo's answer for each device. `of_baseline`: exit code of comparing the baseline with itself.
   void judge_by(const std::map<std::string, Answer>& answers, int of_baseline = 0) const {
     std::string script = "case \"$*\" in\n\"check " + baseline_ +
                          " --baseline\"*) echo 'gputopo: error: no report' >&2; exit " + std::to_string(of_baseline) +
@@ -86,7 +86,7 @@ TEST_F(HealthCheck, BadGpusDrainTheNodeWithTheReasons) {
   }
 }
 
-// None of these says that a GPU is good, and none that it is bad.
+// None of these answers says that a GPU is good or bad.
 TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
   const std::map<std::string, Answer> unknown = {
       {"held by another user for ever", {4, "gputopo: error: the GPU at 0000:0f:00.0 is held by another gputopo"}},
@@ -114,7 +114,7 @@ TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
   EXPECT_EQ(check().exit_code, kNotJudged) << "no baseline";
 }
 
-// Slurm would drain the node for any other code.
+// Slurm drains the node for any other exit code.
 TEST_F(HealthCheck, WhatIsNotJudgedDrainsNoNodeInAnEpilog) {
   judge_by({{"cuda:0", {4, "gputopo: error: the GPU is held by another gputopo"}}});
   const CommandResult result = check("SLURM_SCRIPT_CONTEXT=epilog_slurmd");
@@ -131,7 +131,7 @@ TEST_F(HealthCheck, ANodeThatCannotBeDrainedIsBadNevertheless) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("n7: bad: cuda:0: "), HasSubstr("n7: could not be drained")));
 }
 
-// With the program itself.
+// Runs the real program.
 TEST_F(HealthCheck, OfASimulatedGpu) {
   const std::string baseline = folder_.file("h200.json");
   ASSERT_EQ(test::run_command(GPUTOPO_BINARY " --device sim:h200 --only shared --attribute latency --quiet "

@@ -1,5 +1,4 @@
-// What goes wrong with a HIP runtime or an AMD GPU becomes an exception of the right type whose one line says what to
-// do.
+// Failures of a HIP runtime or an AMD GPU become exceptions of the right type, with one line that says what to do.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Opens the device, runs a program and returns the message of the exception of exactly this type.
+// Opens the device, runs a program and returns the message. The exception must have exactly this type.
 template <typename Exception>
 std::string hip_message(const std::string& behaviour, const std::string& sysfs = "mi210",
                         const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY,
@@ -52,7 +51,7 @@ TEST(HipFaults, MissingSymbol) {
 
 // ---- runtimes and compilers of several versions ----
 
-// Folders of libraries that the loader searches in turn; what a library's name stands for is a file of the tests.
+// Two folders that the loader searches in order. The libraries in them are links to libraries of the tests.
 class HipVersions : public ::testing::Test {
  protected:
   void install(const std::string& name, const std::string& library) {
@@ -66,7 +65,7 @@ class HipVersions : public ::testing::Test {
     return test::run_command("LD_LIBRARY_PATH=" + folder_.file("a") + ":" + folder_.file("b") +
                              " " GPUTOPO_BINARY " --device hip:0 --quiet --only lds --attribute latency");
   }
-  // Libraries that are no compiler: whoever takes one fails.
+  // Not a compiler: loading it as one fails.
   static constexpr const char* kWrong = GPUTOPO_FAKE_NVML_LIBRARY;
 
   test::TemporaryFolder folder_;
@@ -153,7 +152,7 @@ TEST(HipFaults, LostLater) {
   EXPECT_THAT(hip_message<DeviceLostError>("lost_after=3"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
 }
 
-// ROCm ends the process for it, or the kernel never ends: neither loses what was measured before.
+// ROCm ends the process, or the kernel never ends. Neither may lose earlier values.
 TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
   const test::TemporaryFolder folder;
   const auto discover_with = [&](const std::string& behaviour) {
@@ -162,7 +161,7 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
                              " --device hip:0 --quiet --only lds --attribute latency,banks --json " +
                              folder.file(behaviour + ".json") + " --record " + folder.file(behaviour + ".gputopo"));
   };
-  // The roll call, a spin or more to wake the GPU, fills and chases: some way into the second attribute.
+  // The roll call, one or more spins to wake the GPU, fills and chases: the fault comes during the second attribute.
   const test::CommandResult result = discover_with("memory_fault=40");
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault of the GPU at 0xdead0000"), HasSubstr("dmesg")));
@@ -174,8 +173,8 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
   EXPECT_EQ(open_device("replay:" + folder.file("memory_fault=40.gputopo"), 1)->info().vendor, "AMD");
 }
 
-// The end of the process would wait for the GPU; that what is lost is not promised, or cannot be written, changes
-// nothing.
+// At its end the process would wait for the GPU. The exit code is the same if the lost value was not promised, or if
+// the report cannot be written.
 TEST(HipFaults, AMemoryFaultIsAFailureWhateverElseFails) {
   const test::FakeHip fake("memory_fault=60");
   const test::CommandResult full =
@@ -188,7 +187,7 @@ TEST(HipFaults, AMemoryFaultIsAFailureWhateverElseFails) {
   EXPECT_THAT(unwritten.err, AllOf(HasSubstr("memory access fault of the GPU"), HasSubstr("standard output")));
 }
 
-// A masked CU: everything runs but what names CUs.
+// With a masked CU, all programs run except those that name CUs.
 TEST(HipFaults, MaskedCusCannotBeNamed) {
   ChaseProgram named = test::kChase;
   named.exclusive = true;
@@ -202,7 +201,7 @@ TEST(HipFaults, MaskedCusCannotBeNamed) {
   EXPECT_THAT(device->run({&program, 1}), SizeIs(1));
 }
 
-// Programs of other kinds: what their launches report.
+// The message of a failed launch, for programs of other kinds.
 template <typename Exception>
 std::string message_of_program(const std::string& behaviour, const Program& program) {
   const test::FakeHip fake(behaviour);
@@ -260,7 +259,7 @@ std::vector<std::string> warnings_of(const std::string& behaviour, const std::st
 
 TEST(HipWarnings, NoneOfAGpuThatIsLeftAlone) { EXPECT_THAT(warnings_of("", "mi210"), IsEmpty()); }
 
-// Of the processes in that folder one is at work, and one has done no more than to open the GPU.
+// In that folder one process is at work, and one has only opened the GPU.
 TEST(HipWarnings, OtherProcessesAtWork) {
   EXPECT_THAT(warnings_of("", "mi210-busy"), ElementsAre(HasSubstr("1 other process kept this GPU 97% busy")));
   const std::string root = test::FakeHip::sysfs_fixture("mi210-busy");
@@ -299,7 +298,7 @@ TEST(HipCompiler, NeedsItsBuiltins) {
       AllOf(HasSubstr("libhiprtc-builtins.so.5, which is not there"), HasSubstr("libhiprtc-builtins5 (Debian")));
 }
 
-// As of a clock that is gated, or one that counts something else.
+// Like a gated clock, or a counter of something else.
 TEST(HipClock, ThatHardlyRunsGivesNoLatency) {
   const test::FakeHip fake("stopped");
   const auto device = open_hip_device(0);

@@ -1,4 +1,4 @@
-// Recordings that somebody made to harm: bytes that no gputopo writes.
+// Malicious recordings: bytes that gputopo never writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The file of these bytes of CBOR, which says that they are so many.
+// A recording of these CBOR bytes whose header claims this length.
 std::string packed_recording(const std::string& cbor, std::uint64_t length) {
   std::string file(kRecordingMagic);
   for (int shift = 0; shift < 64; shift += 8) file += static_cast<char>(length >> shift & 0xff);
@@ -64,7 +64,7 @@ TEST(HostileRecording, WithMoreValuesThanAnyHas) {
   EXPECT_THAT(refusal_of_cbor(count), HasSubstr("truncated or corrupt"));
 }
 
-// The document of a recording of one chase, with changes.
+// A recording of one chase, with changes.
 std::string refusal_with_changes(const std::vector<std::pair<std::string, json>>& changes) {
   json document = json::parse(R"({
     "version": 1,

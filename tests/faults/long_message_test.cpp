@@ -1,4 +1,4 @@
-// Messages that repeat what a file says are short, however long that is.
+// Messages that quote a file are short, however long the quoted text is.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Machine files that cannot be: the message names the field and what is allowed.
+// Invalid machine files: the message names the field and what is allowed.
 #include "device/sim/machine_file.h"
 
 #include <fmt/format.h>
@@ -67,8 +67,8 @@ TEST(MachineFileFaults, AValueMayStandBesideItsSource) {
 struct Fault {
   std::string pointer;
   json value;
-  std::string field;    // that the message must name
-  std::string problem;  // and what it must say of it
+  std::string field;    // the message must name it
+  std::string problem;  // the message must contain it
 };
 
 class MachineFault : public testing::TestWithParam<Fault> {};

@@ -1,4 +1,4 @@
-// Where output goes: files that are links, pipes, devices or one another, and standard streams that are not there.
+// Targets of output: links, pipes, devices, one file given twice, and missing standard streams.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(OutputFile, ANewOneHasTheUmasksModeAndAnOldOneKeepsIts) {
 
 constexpr uid_t kNobody = 65534;
 
-// Runs the command as a user who owns nothing; only root may.
+// Runs the command as a user who owns nothing. This needs root.
 CommandResult run_as_nobody(const std::string& command) {
   return run_command("setpriv --reuid=65534 --regid=65534 --clear-groups sh -c " + test::quoted(command));
 }
@@ -74,7 +74,7 @@ TEST(OutputFile, AReplacedFileStaysAnothersAsFarAsItMay) {
   EXPECT_TRUE(is_report(path));
   EXPECT_EQ(owner(), kNobody);
   EXPECT_EQ(mode_of(path), 0640u);
-  // Root's group had rights that the group of nobody is not to have.
+  // Root's group had rights that the group of nobody must not get.
   old_file(0, 0664);
   EXPECT_EQ(run_as_nobody(kShortRun + "--json " + path).exit_code, 0);
   EXPECT_TRUE(is_report(path));
@@ -95,14 +95,14 @@ TEST(OutputFile, WhatMayNotBeWrittenIsSaidFirst) {
     EXPECT_THAT(result.out, IsEmpty());
     EXPECT_EQ(read_file(path), "old");
   }
-  // A folder that may be searched and not be read is enough.
+  // Search and write permission on the folder suffice; read permission is not needed.
   ASSERT_EQ(::chmod(folder.path().c_str(), 0733), 0);
   EXPECT_EQ(run_as_nobody(kShortRun + "--json " + folder.file("b.json")).exit_code, 0);
   EXPECT_TRUE(is_report(folder.file("b.json")));
 }
 
 TEST(OutputFile, ADiskIsRefused) {
-  constexpr dev_t kNoDriver = 240 << 8;  // for experiments: nothing is there, should it be written to
+  constexpr dev_t kNoDriver = 240 << 8;  // major number for experiments: a write would reach no device
   const TemporaryFolder folder;
   if (::mknod(folder.file("disk").c_str(), S_IFBLK | 0600, kNoDriver) != 0) GTEST_SKIP() << "only root makes devices";
   const CommandResult result = run_command(kShortRun + "--json " + folder.file("disk"));
@@ -137,7 +137,7 @@ TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
   EXPECT_EQ(read_file(folder.file("precious")), "old");
 }
 
-// Of one's own they lead anywhere; another user's lead nowhere, in a folder like /tmp and in one of that user.
+// A user's own links may lead anywhere. Another user's are refused, in a folder like /tmp or one of that user.
 TEST(OutputFile, AFolderThatIsALinkOfAnotherUserIsNotFollowed) {
   const TemporaryFolder folder;
   fs::create_directories(folder.file("precious/deep"));
@@ -192,7 +192,7 @@ TEST(OutputFile, FoldersMayBeWrittenInManyWays) {
 TEST(OutputFile, WhatWasPlantedUnderTheNameOfAPartialFileStays) {
   const TemporaryFolder folder;
   write_file(folder.file("precious"), "old");
-  // The shell's id is that of the program which it becomes.
+  // exec keeps the shell's process ID, so $$ is also that of gputopo.
   EXPECT_EQ(run_command("cd " + folder.path().string() + "; exec sh -c 'ln -s precious a.json.$$.partial; exec " +
                         kShortRun + "--json a.json'")
                 .exit_code,
@@ -209,7 +209,7 @@ TEST(OutputFile, PipesAndDevicesStayWhatTheyAre) {
   EXPECT_EQ(piped.exit_code, 0) << piped.err;
   EXPECT_TRUE(is_report(folder.file("read")));
   EXPECT_TRUE(fs::is_fifo(fifo));
-  // Both: nothing is lost, whatever /dev/stdout is.
+  // Both outputs arrive whatever /dev/stdout is, a file or a pipe.
   for (const char* end : {"", " | cat"}) {
     const CommandResult both = run_command(kShortRun + "--json /dev/stdout" + end);
     EXPECT_THAT(both.out, ::testing::StartsWith("{\n"));
@@ -252,7 +252,7 @@ TEST(OutputFile, TheLimitOfAFilesSizeIsAnErrorAndNoSignal) {
 
 // ---- a full disk ----
 
-// Runs the command on a disk without a free byte, which exists for it alone. Its standard output is what is there then.
+// Runs the command on a full disk of its own. Standard output lists the remaining files and their contents.
 CommandResult run_on_full_disk(const std::string& command) {
   const TemporaryFolder folder;
   return run_command("unshare -rm sh -c " +
@@ -292,7 +292,7 @@ TEST(FullDisk, LeavesOldFilesAndNothingElse) {
   }
 }
 
-// What fits before the disk is full does not stay without the rest.
+// Files that fit before the disk is full must not stay without the rest.
 TEST(FullDisk, LeavesNoPartOfTheSamples) {
   const std::string room = "truncate -s -8192 filler; ";
   const CommandResult result = run_on_full_disk(room + GPUTOPO_BINARY

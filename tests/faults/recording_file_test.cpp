@@ -1,4 +1,4 @@
-// Recordings that cannot be read: one clear line that says what to do.
+// Unreadable recordings: one clear line that says what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class RecordingFile : public testing::Test {
   const test::TemporaryFolder folder_;
   const std::string path_ = folder_.file("recording");
 
-  // What opening a file of these bytes says.
+  // The message for a file of these bytes.
   std::string message_for(const std::string& bytes) {
     write_file(path_, bytes);
     try {

@@ -1,4 +1,4 @@
-// Programs with more rights than who starts them: the environment, which is that user's, chooses nothing for them.
+// Programs with more rights than the user who starts them must ignore the environment, which that user controls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ class SetUserId : public ::testing::Test {
     }
   }
 
-  // The program with this mode; it belongs to root.
+  // A copy of the program with this mode, owned by root.
   [[nodiscard]] std::string copy(const std::string& program, mode_t mode) const {
     const std::string path = folder_.file(fs::path(program).filename());
     fs::copy_file(program, path, fs::copy_options::overwrite_existing);
@@ -44,7 +44,7 @@ class SetUserId : public ::testing::Test {
     return path;
   }
   [[nodiscard]] CommandResult run_as_nobody(const std::string& command) const {
-    // Leaks are looked for by tracing, which the system does not allow for a program with more rights.
+    // The leak check traces the process, which the system forbids for a program with more rights.
     const std::string sanitizers = test::kSanitized ? "ASAN_OPTIONS=detect_leaks=0 " : "";
     const std::string variables = "env " + sanitizers + "GPUTOPO_SYSFS=" + chosen_ + " XDG_CACHE_HOME=" + chosen_ +
                                   " HOME=" + chosen_ + " TMPDIR=" + chosen_ + " GPUTOPO_LOCK_DIR=" + chosen_ + " ";

@@ -1,4 +1,4 @@
-// Two gputopo on one GPU: nobody keeps the others waiting for what somebody else reads, and nobody waits for ever.
+// Two gputopo processes on one GPU: a slow reader of one's output does not delay the other, and nobody waits forever.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -34,14 +34,14 @@ namespace fs = std::filesystem;
 
 const std::string kQuickRun = GPUTOPO_BINARY " --device cuda:0 --only shared --attribute latency --budget 30 --quiet ";
 
-// A driver whose one GPU has a lock in a folder of this test.
+// A driver whose only GPU has its lock in a folder of this test.
 class TurnsOnAGpu : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("GPUTOPO_LOCK_DIR", locks_.path().c_str(), 1); }
   void TearDown() override { ::unsetenv("GPUTOPO_LOCK_DIR"); }
   [[nodiscard]] std::string lock_file() const { return locks_.file("gputopo-0000-0f-00.0.lock"); }
 
-  // In the middle of `script`, the first gputopo waits for a reader, and this one measures.
+  // During `script` the first gputopo waits for a reader while the second measures.
   CommandResult measure_beside(const std::string& script) const {
     return run_command("first=; " + script + "\nkill -0 $first || echo 'the first one has ended' >&2\n" + finish_);
   }
@@ -71,7 +71,7 @@ TEST_F(TurnsOnAGpu, APipeThatNobodyReadsKeepsNobodyWaiting) {
   }
 }
 
-// Its end that is written to, without room for a byte more.
+// The write end of a pipe without free space.
 class FullPipe {
  public:
   FullPipe() {
@@ -93,7 +93,7 @@ class FullPipe {
   int ends_[2] = {-1, -1};
 };
 
-// As a pager that shows its first page.
+// Like a pager that shows its first page.
 TEST_F(TurnsOnAGpu, AReaderOfStandardOutputThatPausesKeepsNobodyWaiting) {
   const FullPipe pager;
   const std::string json = folder_.file("a.json");
@@ -117,7 +117,7 @@ TEST_F(TurnsOnAGpu, AReaderOfStandardErrorThatPausesKeepsNobodyWaiting) {
   }
 }
 
-// What was held back comes whole once it is read.
+// Delayed output arrives complete once it is read.
 TEST_F(TurnsOnAGpu, NothingOfStandardErrorIsLost) {
   const std::string talk = GPUTOPO_BINARY
       " --device cuda:0 --only shared --attribute latency --budget 30 --quiet --dump-program 2>&1 "
@@ -147,7 +147,7 @@ TEST_F(TurnsOnAGpu, APipeOfAnotherUserIsRefusedFirst) {
 
 // ---- a lock that is not given back ----
 
-// A process that holds the lock until it is ended; it is another user's where that can be.
+// A process that holds the lock until end(), as another user if possible.
 class LockOfAnother {
  public:
   explicit LockOfAnother(const std::string& file) {
@@ -202,7 +202,7 @@ TEST_F(TurnsOnAGpu, ALockThatIsNeverGivenBackIsWaitedForWithinALimit) {
   EXPECT_THAT(run_command(kQuickRun + "--max-wait -1").exit_code, 2);
 }
 
-// Each GPU of a node, and then its links, are waited for; what could not be had is said, and the rest is there.
+// Waits for each GPU of a node, and then for its links. The report names what is missing and holds the rest.
 TEST_F(TurnsOnAGpu, ANodeDoesNotWaitForEver) {
   const LockOfAnother lock(lock_file());
   const CommandResult result =

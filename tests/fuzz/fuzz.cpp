@@ -1,5 +1,5 @@
-// The entry points of libFuzzer: GPUTOPO_FUZZ_TARGET is one of targets.h, GPUTOPO_FUZZ_FORM one of Form's where its
-// inputs are documents.
+// The entry points of libFuzzer. GPUTOPO_FUZZ_TARGET is a target of targets.h. GPUTOPO_FUZZ_FORM is a value of Form
+// if the inputs are documents.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string mutated_text(std::string text) {
 
 }  // namespace
 
-// Every other input is mutated without its structure, so that what is no document is tried too.
+// Mutates every other input without regard to its structure, to also try inputs that are not documents.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned int seed) {
   std::mt19937_64 random(seed);

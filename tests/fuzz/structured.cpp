@@ -13,7 +13,7 @@
 namespace gputopo::fuzz {
 namespace {
 
-// In the order of the file, so that what is mutated is otherwise as it was.
+// Keeps the order of the file, so a mutation leaves the rest unchanged.
 using Json = nlohmann::ordered_json;
 
 class Mutation {
@@ -118,7 +118,7 @@ class Mutation {
 
   std::mt19937_64& random_;
   const TextMutation& text_;
-  std::vector<Json*> values_;  // of the whole document, itself first
+  std::vector<Json*> values_;  // of the whole document, root first
   std::vector<std::string> keys_;
 };
 
@@ -130,7 +130,7 @@ Json read(std::string_view bytes, Form form) {
 }
 
 std::string written(const Json& document, Form form) {
-  // Texts need not be UTF-8 any more.
+  // Mutated texts may no longer be UTF-8.
   if (form == Form::kJson) return document.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::vector<std::uint8_t> cbor = Json::to_cbor(document);
   return {cbor.begin(), cbor.end()};

@@ -1,5 +1,5 @@
-// Mutations that know the structure of a document: bytes that change at random are seldom a document still, and what
-// reads it stops at its first rule.
+// Mutations that keep the structure of a document. After random changes of bytes, the input is seldom a document, and
+// a reader stops at its first check.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace gputopo::fuzz {
 
 enum class Form { kJson, kCbor };
 
-// Any other text for a text.
+// Replaces a text by another.
 using TextMutation = std::function<std::string(std::string)>;
 
-// The document with one to four of its values changed: another value of the same document, an awkward number, one
-// member or element less or more, a member under another's name, another text. Empty if the bytes are no document.
+// Changes one to four values of the document: another value of the same document, an awkward number, one member or
+// element more or less, a member under another's name, another text. Empty if the bytes are not a document.
 [[nodiscard]] std::string mutated_document(std::string_view bytes, Form form, std::mt19937_64& random,
                                            const TextMutation& text);
 

@@ -46,12 +46,12 @@ void render(const Topology& topology) {
     try {
       static_cast<void>(render(topology));
     } catch (const FormatError&) {
-      // It lacks what the format needs.
+      // The report lacks values that the format needs.
     }
   }
 }
 
-// As the whole GPU, and as an instance of it.
+// Shows the report as the whole GPU, with an instance of it.
 void show_instance(const Topology& topology) {
   Topology instance = topology;
   get_or_add(instance.device, AttributeId::kInstanceProfile) = api_value(std::string("4g.20gb"), "");
@@ -62,7 +62,7 @@ void show_instance(const Topology& topology) {
   try {
     static_cast<void>(to_json(instance_of(topology, instance)));
   } catch (const UsageError&) {
-    // It is of an instance itself.
+    // The report is itself of an instance.
   }
 }
 
@@ -90,7 +90,7 @@ void predict_on(const Topology& topology, const kernel_model::Kernel& kernel) {
     static_cast<void>(prediction_to_text(prediction));
     static_cast<void>(prediction_to_json(prediction));
   } catch (const FormatError&) {
-    // It lacks what the kernel needs.
+    // The report lacks values that the kernel needs.
   }
 }
 
@@ -103,7 +103,7 @@ kernel_model::Kernel some_kernel() {
   return kernel;
 }
 
-// Every value of the catalogue is 64, but there is room for a block.
+// Every value of the catalogue is 64, except for limits that a block must fit.
 Topology known_gpu() {
   constexpr double kValue = 64;
   Topology topology;
@@ -137,7 +137,7 @@ Topology known_gpu() {
   return topology;
 }
 
-// The file of this content.
+// A recording file with this content.
 std::string packed(std::string_view content) {
   std::string file(kRecordingMagic);
   for (int shift = 0; shift < 64; shift += 8) file += static_cast<char>(content.size() >> shift & 0xff);
@@ -172,7 +172,7 @@ std::vector<std::string> lines_of(std::string_view bytes) {
   return lines;
 }
 
-// No Error: a fault.
+// Throws a std::logic_error, which is no Error and thus counts as a fault.
 void hold(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);
 }
@@ -215,7 +215,7 @@ bool names(std::string_view bytes) {
     topology.name = text;
     result.notes.push_back(text);
     result.violations.push_back({element.id, text, text});
-    // Ids of a report are unique within their element.
+    // IDs in a report must be unique within their element.
     if (find(element.attributes, text) == nullptr) {
       element.attributes.emplace_back(text, api_value(static_cast<double>(i), i % 2 == 0 ? "" : lines[i / 2]));
     }

@@ -1,5 +1,5 @@
-// The fuzz targets: each reads a file or a text of a stranger and returns whether it accepted it. An Error is a
-// refusal, and anything else that is thrown is a fault.
+// The fuzz targets. Each reads an untrusted file or text and returns whether it accepts the input. An Error is a
+// refusal; any other exception is a fault.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,14 @@ bool report(std::string_view bytes);
 bool recording(std::string_view bytes);
 // Reads a machine file, then runs a few programs on the machine.
 bool machine(std::string_view bytes);
-// Reads a kernel file, then predicts its time on a GPU of which all is known.
+// Reads a kernel file, then predicts its time on a GPU whose values are all known.
 bool kernel(std::string_view bytes);
-// Reads a store of a fleet, then judges it and writes it again.
+// Reads the store of a fleet, then judges it and writes it again.
 bool store(std::string_view bytes);
-// Parses a command line, an argument a line.
+// Parses a command line with one argument per line.
 bool command_line(std::string_view bytes);
-// A report whose names and texts are the lines, in Prometheus' format and in the forms that make texts harmless: what
-// these forms are to hold is checked.
+// Uses the lines as names and texts of a report. Checks Prometheus' format and the functions that make texts
+// harmless.
 bool names(std::string_view bytes);
 
 }  // namespace gputopo::fuzz

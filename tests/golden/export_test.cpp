@@ -1,4 +1,4 @@
-// The formats of other tools against files in expected/: of the saved reports of tests/reports.
+// Compares the formats of other tools with files in expected/, for the saved reports in tests/reports.
 #include "gputopo/export.h"
 
 #include <gtest/gtest.h>

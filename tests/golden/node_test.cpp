@@ -1,4 +1,4 @@
-// Reports of a node against files in expected/: of two H100, measured.
+// Compares the report of a measured node of two H100 with files in expected/.
 #include "gputopo/node.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Reports against files in expected/: the sample made by hand, and the saved reports of tests/reports: of a recorded
-// H200, and of a simulated MI300X and GT200. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
+// Compares reports with files in expected/: the handmade sample, and the saved reports in tests/reports of a recorded
+// H200 and of a simulated MI300X and GT200. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
 #include "gputopo/report.h"
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ namespace {
 
 using test::expect_golden;
 
-// Without the script and the style, which are the same in all pages and change with every release of the chart library,
-// and without the report as JSON, which has files of its own.
+// Removes the script and the style, which are the same in all pages and change with every release of the chart
+// library, and the JSON report, which has its own files.
 std::string without_bundle(std::string page) {
   constexpr std::string_view kData = "<script type=\"application/json\" id=\"report-0\">";
   const std::size_t begin = page.find(kData);
@@ -38,7 +38,7 @@ std::string without_bundle(std::string page) {
   return page;
 }
 
-// Images within Markdown by their length: what is in them has tests of its own.
+// Removes the content of images in Markdown; other tests check it.
 std::string without_images(const std::string& markdown) {
   std::string result;
   constexpr std::string_view kBegin = "base64,";
@@ -86,7 +86,7 @@ TEST_P(GoldenFormats, Html) { expect_golden(without_bundle(to_html(load())), Get
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenFormats, ::testing::Values("sample", "h200", "gt200", "mi300x"),
                          [](const auto& name) { return name.param; });
 
-// The sample, slower, measured with another driver and not to the end.
+// The sample with higher latency, another driver, and an incomplete discovery.
 Topology other_sample() {
   Topology topology = test::sample_topology();
   topology.complete = false;
@@ -126,7 +126,7 @@ TEST(GoldenReport, Check) {
 
 TEST(GoldenReport, Curve) { expect_golden(to_curve_svg(test::saved_report("h200")), "h200_curve.svg"); }
 
-// One of each kind of plot, as Markdown has them.
+// One plot of each kind, as in Markdown.
 TEST(GoldenReport, Plots) {
   const Topology topology = test::saved_report("h200");
   std::set<Plot> seen;

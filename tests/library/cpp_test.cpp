@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// The status of the error that it throws; GPUTOPO_OK where it throws none.
+// The status of the error that `action` throws, or GPUTOPO_OK if it throws none.
 template <typename Action>
 int status_of(const Action& action) {
   try {

@@ -1,4 +1,4 @@
-// Discoveries through the C interface, and what they leave alone of the process that asks for them.
+// Discoveries through the C interface, and parts of the calling process that they must not change.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(LibraryDiscover, IsCancelledBeforeItBegins) {
   EXPECT_EQ(report, nullptr);
 }
 
-// What was found out until then is a report.
+// The values measured before the cancellation form a report.
 TEST(LibraryDiscover, IsCancelledMeanwhile) {
   gputopo_options options;
   gputopo_options_init(&options, sizeof options);
@@ -156,7 +156,7 @@ TEST(LibraryDiscover, AnswersFromTheCache) {
   fill_callbacks(quick.options, second);
   EXPECT_EQ(number_of(discover(kQuickDevice, quick.options), "texture.latency"), measured);
   EXPECT_TRUE(second.steps.empty());
-  // It is the cache of `gputopo get`, of its value.
+  // The cache is that of `gputopo get`, which returns the same value.
   const std::string file = std::filesystem::directory_iterator(folder.file("gputopo"))->path();
   const std::string got = folder.file("got");
   const std::string command =
@@ -165,7 +165,7 @@ TEST(LibraryDiscover, AnswersFromTheCache) {
   EXPECT_NEAR(std::stod(text_of(got)), measured, 1e-9);
   const std::filesystem::directory_iterator files(folder.file("gputopo"));
   EXPECT_EQ(std::distance(begin(files), end(files)), 1);
-  // With samples it is another request.
+  // A request for samples has a different key.
   quick.options.keep_samples = 1;
   discover(kQuickDevice, quick.options);
   EXPECT_FALSE(second.steps.empty());
@@ -174,7 +174,7 @@ TEST(LibraryDiscover, AnswersFromTheCache) {
 
 // ---- What a library leaves alone ----
 
-// Standard output and error, as a file.
+// Redirects standard output and standard error to a file.
 class Captured {
  public:
   Captured() {

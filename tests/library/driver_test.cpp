@@ -1,4 +1,4 @@
-// The C interface over a driver, which NVIDIA's stand-in plays: contexts, turns, threads, forks, calls that hang.
+// The C interface with a fake NVIDIA driver: contexts, turns, threads, forks, and calls that hang.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ class LibraryDriver : public ::testing::Test {
   Quick quick_{"shared.latency"};
 };
 
-// Of the thread that calls, as a program that computes on the GPU has it.
+// The calling thread's own context, as in a program that computes on the GPU.
 TEST_F(LibraryDriver, LeavesTheCallersContextCurrent) {
   void* driver = dlopen(GPUTOPO_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(driver, nullptr) << dlerror();
@@ -77,7 +77,7 @@ TEST_F(LibraryDriver, TakesTurns) {
   quick_.options.wait = 0;
   EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_BUSY);
   EXPECT_THAT(gputopo_last_error(), StartsWith("another discovery measures the GPU at 0000:0f:00.0"));
-  // Whoever holds it may never give it back.
+  // The holder of the lock may never release it.
   quick_.options.wait = 1;
   quick_.options.max_wait_seconds = 0.2;
   EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_BUSY);
@@ -97,7 +97,7 @@ TEST_F(LibraryDriver, TakesTurns) {
   gputopo_report_free(report);
 }
 
-// The stand-in would not bear two at a time.
+// The fake driver does not support two discoveries at once.
 TEST_F(LibraryDriver, OneGpuIsMeasuredByOneThreadAtATime) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
@@ -120,7 +120,7 @@ TEST(LibraryThreads, ShareReports) {
         double number = 0;
         EXPECT_EQ(gputopo_number(shared.get(), "l2.latency", &number, nullptr, nullptr), GPUTOPO_OK);
         gputopo_value value = GPUTOPO_VALUE_INIT;
-        // Freed meanwhile: a value, or an error, and nothing else.
+        // Another thread may free the report at this moment: expects a value or an error, and nothing else.
         const int status = gputopo_get(given_away, "device.name", &value);
         EXPECT_TRUE(status == GPUTOPO_OK || status == GPUTOPO_ERROR_HANDLE) << status;
         gputopo_value_free(&value);
@@ -150,7 +150,7 @@ TEST(LibraryThreads, DiscoverSideBySide) {
 
 // ---- fork ----
 
-// What `body` returns, of a child.
+// Runs `body` in a child process and returns its result.
 template <typename Body>
 int in_child(const Body& body) {
   const pid_t child = fork();
@@ -178,12 +178,12 @@ TEST_F(LibraryDriver, AChildReadsReportsAndRefusesDrivers) {
               return 0;
             }),
             0);
-  // The parent goes on.
+  // The parent can still use the driver.
   const Report again = discover("cuda:0", quick_.options);
   EXPECT_NE(again, nullptr);
 }
 
-// Simulated devices are no drivers. The library's threads are gone in the child, and need not be there.
+// Simulated devices need no driver. The child lacks the library's threads and does not need them.
 TEST(LibraryFork, AChildSimulates) {
   const Quick quick;
   discover(kQuickDevice, quick.options);
@@ -194,8 +194,8 @@ TEST(LibraryFork, AChildSimulates) {
             GPUTOPO_OK);
 }
 
-// Another thread may be within the library while this one forks. Nothing here allocates: sanitizers' allocators do not
-// survive such a fork.
+// Another thread may be inside the library during the fork. This test allocates nothing, because the allocators of
+// the sanitizers do not survive such a fork.
 TEST(LibraryFork, NoLockIsLeftBehind) {
   const Report report = load();
   std::atomic<bool> ends = false;
@@ -217,7 +217,7 @@ TEST(LibraryFork, NoLockIsLeftBehind) {
 
 // ---- A driver that ends the process ----
 
-// In a process that has not loaded the driver yet: one that has asks it itself.
+// Needs a process without a loaded driver: a process that has loaded it calls the driver itself.
 TEST_F(LibraryDriver, OneThatAbortsCostsTheCallerNothing) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto list = [] {
@@ -238,7 +238,7 @@ TEST_F(LibraryDriver, OneThatAbortsCostsTheCallerNothing) {
 
 // ---- A call that never comes back ----
 
-// In a process of its own: the thread stays there.
+// Needs a process of its own: the thread never leaves the call.
 TEST_F(LibraryDriver, ACallThatHangsIsGivenUp) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto hang = [&] {
@@ -249,7 +249,7 @@ TEST_F(LibraryDriver, ACallThatHangsIsGivenUp) {
     gputopo_report* report = nullptr;
     if (gputopo_discover("cuda:0", &quick_.options, &report) != GPUTOPO_ERROR_DEVICE_LOST) return 1;
     if (std::strstr(gputopo_last_error(), "does not come back") == nullptr) return 2;
-    // Nobody waits for it a second time.
+    // A second call does not wait again.
     if (gputopo_discover("cuda:0", &quick_.options, &report) != GPUTOPO_ERROR_DEVICE_LOST) return 3;
     const Quick simulated;
     return gputopo_discover(kQuickDevice, &simulated.options, &report) == GPUTOPO_OK ? 0 : 4;

@@ -1,4 +1,4 @@
-// The layout of what callers allocate, as in 0.1.0, on 64-bit machines: members are added at the end alone.
+// The layout of structs that callers allocate, as in 0.1.0, on 64-bit machines. New members go to the end only.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the tests of the C interface share. They link with the shared library alone, as its users do.
+// Shared by the tests of the C interface. They link only with the shared library, as its users do.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace library_test {
 
 inline const std::string kReport = GPUTOPO_SOURCE_DIR "/tests/reports/h200.json";
-// The smallest of the simulated machines, in some ten milliseconds.
+// The smallest simulated machine; a discovery takes some ten milliseconds.
 inline constexpr const char* kQuickDevice = "sim:gt200";
 
 struct FreeReport {
@@ -34,7 +34,7 @@ inline std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Options for one value, and nothing that takes its time.
+// Options for a single value that is measured quickly.
 struct Quick {
   explicit Quick(const char* value = "texture.latency") : element(value) {
     gputopo_options_init(&options, sizeof options);

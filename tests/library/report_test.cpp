@@ -1,4 +1,4 @@
-// Saved reports through the C interface: values, formats, and all that can be wrong with a call.
+// Saved reports through the C interface: values, formats, and all kinds of wrong calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST_F(LibraryReport, GivesAllThatIsKnownOfAValue) {
   EXPECT_STREQ(value_.text, "281.19");
   EXPECT_STREQ(value_.detail, "");
   EXPECT_STRNE(value_.method, "");
-  // The same place takes one after the other.
+  // The same struct can receive one value after the other.
   ASSERT_EQ(gputopo_get(report_.get(), "device.name", &value_), GPUTOPO_OK);
   EXPECT_EQ(value_.type, GPUTOPO_TYPE_TEXT);
   EXPECT_STREQ(value_.text, "NVIDIA H200");
@@ -210,7 +210,7 @@ TEST(LibraryBadInput, WrongHandlesAreFoundOut) {
   gputopo_report* freed = load().release();
   gputopo_report_free(freed);
   gputopo_report_free(freed);
-  // Its memory may be in use again: what is made later is another report all the same.
+  // A later report may reuse the freed memory, but is a different report.
   const Report other = load();
   int on_the_stack = 0;
   double number = 0;
@@ -234,7 +234,7 @@ TEST(LibraryBadInput, SizesOfStructs) {
   value.size = 0;
   EXPECT_EQ(gputopo_get(report.get(), "l2.size", &value), GPUTOPO_ERROR_ARGUMENT);
   gputopo_value_free(&value);
-  // Of a later version: what this one does not know stays.
+  // A struct of a later version: the library must not write members that it does not know.
   struct Later {
     gputopo_value value = GPUTOPO_VALUE_INIT;
     int more = 42;
@@ -253,7 +253,7 @@ TEST(LibraryBadInput, SizesOfStructs) {
   EXPECT_THAT(gputopo_last_error(), StartsWith("options.size is wrong"));
 }
 
-// The text is of the thread, and stands until the next failure there.
+// The text belongs to the thread and stays valid until the thread's next failure.
 TEST(LibraryBadInput, TextsOfErrorsStandUntilTheNext) {
   gputopo_report* report = nullptr;
   EXPECT_EQ(gputopo_load("/no/such/file", &report), GPUTOPO_ERROR_FILE);

@@ -1,5 +1,5 @@
-// What the analysis says of a recorded H200: the recording holds what the GPU answered, so any change here is a change
-// of the analysis. The values are those of docs/results/h200.md.
+// The analysis of a recorded H200. The recording holds the GPU's answers, so a difference here is a change of the
+// analysis. docs/results/h200.md shows the same values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,8 +66,8 @@ TEST_F(RecordedH200, OneCacheServesGlobalTextureAndReadOnlyLoads) {
     EXPECT_EQ(number(element, "amount"), 1) << element;
 }
 
-// The recording was made without it, so there is no answer to its chases: that is said, and our values are what they
-// were.
+// The recording was made without this method and has no answers to its chases. The report says so, and the other
+// values do not change.
 TEST_F(RecordedH200, HoldsNothingOfAnotherMethod) {
   const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
   const Topology asked = discover(*device, {.methods = {"change-point"}});
@@ -85,12 +85,12 @@ TEST_F(RecordedH200, Sizes) {
   EXPECT_EQ(number("constant_l1", "size"), 2048);
   EXPECT_EQ(number("l2", "size"), 60 << 20);
   EXPECT_EQ(number("l2", "partitions"), 2);
-  // Behind the 64 KiB that constants may have, with code beside them: what code alone shows of the same cache.
+  // The 64 KiB of constants fit this cache, so the probe adds code. Code alone shows the same cache as icache_l2.
   const Attribute& constants = of("constant_l15", "size");
   EXPECT_LE(*constants.low, number("icache_l2", "size"));
   EXPECT_GE(*constants.high, number("icache_l2", "size"));
   ASSERT_TRUE(of("l1", "size").available());
-  // At every carve-out what shared memory takes is gone from L1.
+  // With a larger carve-out for shared memory, L1 gets smaller.
   const auto& sizes = std::get<std::vector<double>>(*of("l1", "size").find_detail("size_by_carve_out_bytes"));
   ASSERT_EQ(sizes.size(), 9u);
   for (std::size_t i = 1; i < sizes.size(); ++i) EXPECT_LT(sizes[i], sizes[i - 1]);
@@ -101,7 +101,7 @@ TEST_F(RecordedH200, TlbAndInstructionCaches) {
   EXPECT_EQ(number("tlb_l1", "entry_bytes"), 16 << 20);
   EXPECT_EQ(number("tlb_l1", "ways"), 16);
   EXPECT_NEAR(number("tlb_l1", "miss_penalty"), 10, 1.5);
-  // To a page or two: some sets hold a page of something else.
+  // Exact to a page or two, because some sets hold another page.
   EXPECT_NEAR(number("tlb_l2", "entries"), 2048, 2);
   EXPECT_LE(*of("tlb_l2", "entries").low, 2048);
   EXPECT_GE(*of("tlb_l2", "entries").high, 2048);
@@ -115,7 +115,7 @@ TEST_F(RecordedH200, TlbAndInstructionCaches) {
   EXPECT_EQ(number("icache_l2", "ways"), 8);
   EXPECT_EQ(number("icache_l1", "line_size"), 128);
   EXPECT_EQ(number("icache_l2", "line_size"), 256);
-  // 32 and 128 KiB, less what a pass runs beside the code and what is fetched ahead of its end.
+  // 32 and 128 KiB, less the code that a pass runs besides and the code that is prefetched beyond its end.
   EXPECT_EQ(number("icache_l1", "size"), 32 << 10);
   EXPECT_GE(number("icache_l2", "size"), 125 << 10);
   EXPECT_LE(number("icache_l2", "size"), 128 << 10);
@@ -131,7 +131,7 @@ TEST_F(RecordedH200, Clusters) {
   EXPECT_GT(number("bulk_copy", "latency"), number("l2", "latency"));
 }
 
-// What only --full asks.
+// Values that only --full measures.
 TEST(RecordedH200InFull, StructureAndMap) {
   const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
   DiscoverOptions options;
@@ -143,7 +143,7 @@ TEST(RecordedH200InFull, StructureAndMap) {
   for (const char* element : {"l1", "constant_l1"}) {
     EXPECT_EQ(of(element, "ways").number(), 4) << element << of(element, "ways").detail;
   }
-  // L1 protects two lines of a set of four from new ones, but for one access in 25; LRU foretells one in five wrongly.
+  // L1 protects two lines of a set of four from new lines, except in one access of 25. LRU mispredicts one in five.
   EXPECT_EQ(of("l1", "replacement").value, Value(std::string("other")));
   const Attribute& l1_replacement = of("l1", "replacement");
   ASSERT_NE(l1_replacement.find_detail("best_policy"), nullptr) << l1_replacement.detail;
@@ -158,8 +158,8 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
   EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("SM")));
-  EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("6 SMs")));  // of this H200: others have 2 or 4
-  // The programs that look for slices are left out of the recording: they find none that hold, and are a half of it.
+  EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("6 SMs")));  // on this H200; on others 2 or 4
+  // The recording leaves out the programs for slices: they give no reliable result and would be half of its size.
   EXPECT_FALSE(of("l2", "slices").available());
   const auto groups = [&](const char* element, const char* attribute) {
     std::vector<std::set<std::uint32_t>> result;
@@ -168,7 +168,7 @@ TEST(RecordedH200InFull, StructureAndMap) {
     }
     return result;
   };
-  // Two ways of looking that share no loads agree: each group of SMs lies within one partition, each pair in a group.
+  // Two independent methods agree: each GPC lies within one partition, and each TPC within one GPC.
   const auto partitions = groups("l2", "near_sms");
   const auto gpcs = groups("icache_l2", "shared_between");
   const auto tpcs = groups("icache_l1", "shared_between");
@@ -182,13 +182,13 @@ TEST(RecordedH200InFull, StructureAndMap) {
   };
   for (const auto& gpc : gpcs) EXPECT_TRUE(within(gpc, partitions));
   for (const auto& tpc : tpcs) EXPECT_TRUE(within(tpc, gpcs));
-  // So do clusters, which the driver places within a GPC.
+  // Clusters agree as well; the driver places them within a GPC.
   const auto clusters = groups("cluster", "cluster_sms");
   EXPECT_GE(clusters.size(), gpcs.size());
   for (const auto& cluster : clusters) EXPECT_TRUE(within(cluster, gpcs));
 }
 
-// Of what the programs behind it ran with, and not of the last program that ran before.
+// Conditions come from the programs behind the value, not from the last program that ran before.
 TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
   const auto condition = [](const char* element, const char* attribute, const char* name) -> Value {
     for (const auto& [key, value] : of(element, attribute).conditions) {
@@ -196,8 +196,8 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
     }
     return {};
   };
-  // The smallest carve-outs that hold what the programs keep; the sweep over carve-outs, which ends with 228 KiB, came
-  // later.
+  // Programs run with the smallest carve-out that holds their shared memory. The sweep over carve-outs up to 228 KiB
+  // came later.
   constexpr double kLargest = 16384;
   for (const char* element : {"l1", "texture", "readonly"}) {
     for (const char* attribute : {"latency", "fetch_granularity", "line_size", "size", "miss_penalty", "amount"}) {
@@ -207,7 +207,7 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
       ASSERT_TRUE(one != nullptr || several != nullptr) << element << "." << attribute;
       EXPECT_LE(one != nullptr ? static_cast<double>(*one) : several->back(), kLargest) << element << "." << attribute;
     }
-    // Of a single launch.
+    // This value comes from a single launch.
     EXPECT_EQ(condition(element, "latency", "carve_out_bytes"), Value(std::int64_t{16384})) << element;
   }
   EXPECT_EQ(condition("tlb_l2", "entries", "carve_out_bytes"), condition("tlb_l2", "reach", "carve_out_bytes"));
@@ -222,7 +222,7 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
       const Value clock = condition(element.id.c_str(), name.c_str(), "sm_clock_mhz");
       if (ns == nullptr || !std::holds_alternative<double>(clock)) continue;
       ++in_both_units;
-      // The same launches' clock, so that nanoseconds and cycles say one thing.
+      // The clock is that of the same launches, so nanoseconds and cycles agree.
       EXPECT_NEAR(std::get<double>(*ns), *attribute.number() / std::get<double>(clock) * 1000, 0.02)
           << element.id << "." << name;
     }
@@ -232,18 +232,18 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
 }
 
 TEST_F(RecordedH200, LatenciesAreInOrder) {
-  // Of the load alone, by whatever path: 32 cycles with what a chain's own address takes.
+  // The latency of the load alone on any path; a chain adds its own address computation, which makes 32 cycles.
   EXPECT_NEAR(number("l1", "latency"), 31.2, 0.5);
   EXPECT_NEAR(number("readonly", "latency"), number("l1", "latency"), 0.2);
   EXPECT_NEAR(number("l2", "latency"), 279, 6);
-  EXPECT_NEAR(number("device", "latency"), 680, 10);  // of this H200: others take 650 to 690
+  EXPECT_NEAR(number("device", "latency"), 680, 10);  // on this H200; others take 650 to 690
   EXPECT_LT(std::get<double>(*of("device", "latency").find_detail("near_cycles")), number("device", "latency") - 50);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("far_cycles")), number("device", "latency") + 50);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }
 
-// Those of every run; the others, and all throughputs, with --full.
+// The operations of every run. All others, and all throughputs, need --full.
 TEST_F(RecordedH200, LatenciesOfCommonOperations) {
   ASSERT_EQ(topology_->instructions.size(), common_operations().size());
   for (const Instruction& instruction : topology_->instructions) {
@@ -270,7 +270,7 @@ TEST_F(RecordedH200, BandwidthsReachWhatTheGpuCan) {
   EXPECT_LT(number("l1", "read_bandwidth"), 1.001 * kBanks);
 }
 
-// What computes.
+// Compute units and their peaks.
 TEST(RecordedH200Compute, UnitsAndPeaks) {
   const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
   DiscoverOptions options;
@@ -291,19 +291,19 @@ TEST(RecordedH200Compute, UnitsAndPeaks) {
   EXPECT_EQ(number("clocks", "timer_step"), 32);
   EXPECT_NEAR(number("control", "barrier_latency"), 14.3, 0.5);
   EXPECT_NEAR(number("control", "divergence_cost"), 51.7, 1);
-  // GPCs: as many SMs as TPCs of two.
+  // GPCs, each with an even number of SMs: two per TPC.
   const auto& groups = std::get<UnitGroups>(topology.find_attribute("clocks", "clock_groups")->value).groups;
   EXPECT_EQ(groups.size(), 8u);
   for (const std::vector<std::uint32_t>& group : groups) EXPECT_THAT(group.size(), testing::AnyOf(12, 14, 16, 18));
   const auto throughput = [&](const char* operation) {
     return find(topology.find_instruction(operation)->attributes, AttributeId::kThroughput)->number().value_or(0);
   };
-  // Lanes of 2048 fused multiply-adds of an SM each, of dense matrices; of f32 a lane of each core.
+  // Dense matrices: a lane's share is 2048 fused multiply-adds, one clock of an SM. f32: one lane per core.
   EXPECT_NEAR(throughput("wgmma.m64n256k16.f32.f16"), 1, 0.01);
   EXPECT_NEAR(throughput("fma.f32"), 127, 1);
   EXPECT_NEAR(number("peaks", "matrix_f16") / number("peaks", "matrix_tf32"), 2, 0.04);
   EXPECT_NEAR(number("peaks", "f32") / number("peaks", "f64"), 2, 0.1);
-  // Two operations of a fused multiply-add, on 128 lanes of 132 SMs.
+  // A fused multiply-add counts as two operations, on 128 lanes of 132 SMs.
   EXPECT_NEAR(number("peaks", "f32"), 2 * 128 * 132 * 1.98e9, 0.02 * 2 * 128 * 132 * 1.98e9);
 }
 

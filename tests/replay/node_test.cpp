@@ -1,4 +1,4 @@
-// Links of two, four and eight real H200, analysed again: what other programs say of such links.
+// Recorded links of two, four and eight real H200, compared with the results of other programs.
 #include "gputopo/node.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class ReplayNode : public ::testing::TestWithParam<const char*> {
 TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
   const NodeReport report = measured();
   EXPECT_TRUE(report.complete);
-  // nvbandwidth: 391 to 396 by the copy engine, 376 by SM reads, 52.7 to 55.3 to the host and back, 830 ns.
+  // nvbandwidth, in GB/s: 391 to 396 by copy engine, 376 by SM reads, 52.7 to 55.3 to and from the host; 830 ns.
   constexpr double kWithin = 0.03;
   std::size_t pairs = 0;
   for (const LinkReport& link : report.links) {
@@ -44,7 +44,7 @@ TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
     EXPECT_NEAR(value_of(report, link.from, link.to, "load_latency"), 830, kWithin * 830);
   }
   EXPECT_EQ(pairs, recorded()->info().peers.size());
-  // What a GPU sends is no more than its link carries, to however many.
+  // A GPU's link limits its total, however many other GPUs take part.
   std::size_t totals = 0;
   for (const TogetherReport& entry : report.together) {
     if (entry.id != "one_to_all" && entry.id != "all_to_one") continue;

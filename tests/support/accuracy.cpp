@@ -69,7 +69,7 @@ KnownValue parse_line(std::string_view line) {
   throw std::runtime_error(fmt::format("'{}' is not 'test | seed | value | kind | reason'", line));
 }
 
-// A reason takes the rest of one line.
+// The list has one line for each value, with '|' between its parts.
 std::string one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   std::ranges::replace(text, '|', '/');

@@ -1,11 +1,11 @@
-// What the stand-ins of vendors' libraries move over links.
+// Moves the bytes of a transfer in the stand-ins of vendors' libraries.
 #pragma once
 
 #include <cstdint>
 
 namespace gputopo::test {
 
-// Of many bytes the first and the last, where links of chains and tokens are: to move all takes the host too long.
+// Moves only the ends of a large range, which hold the chains' links and the tokens: moving all bytes takes too long.
 template <typename Move>
 void by_ends(std::uint64_t bytes, const Move& move) {
   constexpr std::uint64_t kEnd = 1 << 20;

@@ -1,4 +1,4 @@
-// Runs a program, as a user would, and keeps what it says.
+// Runs a program as a user would, and keeps its output.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,17 @@
 namespace gputopo::test {
 
 struct CommandResult {
-  int exit_code = 0;  // 128 + signal if one killed it
+  int exit_code = 0;  // 128 + signal if a signal killed the command
   std::string out;
   std::string err;
 };
 
-// Runs `shell_command` with /bin/sh.
 [[nodiscard]] CommandResult run_command(const std::string& shell_command);
 
-// The text as one word for the shell.
+// Quotes the text as one word for the shell.
 [[nodiscard]] std::string quoted(const std::string& text);
 
-// A folder of its own for a test, removed with everything in it at the end.
+// A temporary folder for one test. The destructor removes it and all its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -28,7 +27,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Names of what is in it, sorted.
+  // The sorted names of its entries.
   [[nodiscard]] std::vector<std::string> entries() const;
 
  private:

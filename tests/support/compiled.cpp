@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kKept{24 * 30};
 
-// Empty where there is no such tool.
+// Empty if the tool is not installed.
 fs::path path_of(const std::string& tool) {
   std::string found = run_command("command -v " + quoted(tool)).out;
   if (found.ends_with('\n')) found.pop_back();
@@ -52,7 +52,7 @@ void remove_old(const fs::path& folder) {
   }
 }
 
-// As a whole or not at all, whatever other tests do. A folder that cannot be written keeps nothing.
+// Writes all or nothing, even beside other tests. Keeps nothing in a folder that cannot be written.
 void keep(const Compiled& compiled, const fs::path& folder, const std::string& key) {
   std::error_code error;
   fs::create_directories(folder, error);

@@ -1,4 +1,4 @@
-// What compilers and assemblers of others make of a text. It is kept in the build folder: making it is a third of the
+// Output of external compilers and assemblers for a text, cached in the build folder. Compiling takes a third of the
 // time of all tests, and the texts seldom change.
 #pragma once
 
@@ -8,23 +8,23 @@
 namespace gputopo::test {
 
 struct Compilation {
-  std::string tool;     // a path, or a name that PATH leads to
-  std::string options;  // for the shell, all but the two files
+  std::string tool;     // a path, or a name that is found in PATH
+  std::string options;  // for the shell, without the two files
   std::string text;
-  std::string suffix;  // of the file that has the text
+  std::string suffix;  // file name suffix of the text
   int most_seconds = 600;
 };
 
 struct Compiled {
-  int exit_code = 0;     // 124: not done in time
-  std::string messages;  // of both outputs
-  std::string result;    // the bytes of the file that was made
+  int exit_code = 0;     // 124: timed out
+  std::string messages;  // stdout and stderr
+  std::string result;    // bytes of the output file
 };
 
-// Made anew where the tool (its path, size and time of change), the options or the text are others than those of what
-// is kept, or where it failed. What nobody asked for in a month is removed.
+// Compiles again if the tool (its path, size and modification time), the options or the text have changed, or if the
+// last compilation failed. Removes entries that were not used for a month.
 [[nodiscard]] Compiled compiled(const Compilation& compilation);
-// The same, kept in another folder than that of the build.
+// The same with a different cache folder.
 [[nodiscard]] Compiled compiled(const Compilation& compilation, const std::filesystem::path& folder);
 
 }  // namespace gputopo::test

@@ -1,4 +1,4 @@
-// What random machines are drawn with: the same for a seed on every system, unlike the distributions of <random>.
+// Draws random machines. Unlike the distributions of <random>, a seed gives the same values on every system.
 #pragma once
 
 #include <cmath>

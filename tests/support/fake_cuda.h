@@ -1,4 +1,4 @@
-// Points the CUDA backend at the fake driver library for the length of a scope.
+// Points the CUDA backend at the fake driver library while an object of this class exists.
 #pragma once
 
 #include <cstdlib>

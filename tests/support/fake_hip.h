@@ -1,4 +1,4 @@
-// Points the HIP backend at the fake runtime and at fixtures of sysfs for the length of a scope.
+// Points the HIP backend at the fake runtime and at sysfs fixtures while an object of this class exists.
 #pragma once
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ class FakeHip {
     }
   }
 
-  // The runtime must be in use.
+  // The backend must have loaded the runtime.
   [[nodiscard]] const FakeHipCounts& counts() const {
     void* const library = dlopen(std::getenv("GPUTOPO_LIBAMDHIP64"), RTLD_NOW | RTLD_NOLOAD);
     return *reinterpret_cast<const FakeHipCounts* (*)()>(dlsym(library, "fake_hip_counts"))();

@@ -78,7 +78,7 @@ void FleetModel::add(const std::string& path, const std::string& unit, double ce
   values_.push_back(value);
 }
 
-// About 0, with a standard deviation of about 1.
+// Mean about 0, standard deviation about 1.
 double FleetModel::own_part(const ValueModel& value) {
   switch (value.form) {
     case Form::kHeavy:

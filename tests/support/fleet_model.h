@@ -1,4 +1,4 @@
-// Fleets that are drawn from a seed, with faults where a test wants them: what the judgement is held to.
+// Fleets that are drawn from a seed, with optional planted faults. Tests hold the fleet analysis to them.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 namespace gputopo::test {
 
 enum class FleetFault : std::uint8_t {
-  kSlowMemory,     // a stack of memory: its bandwidths and latencies
-  kThrottled,      // all that runs at the chip's clock
-  kOneValue,       // a single latency
+  kSlowMemory,     // a bad memory stack: bandwidths and latencies of device memory
+  kThrottled,      // rates of everything that runs at the chip's clock
+  kOneValue,       // one latency
   kHalfLink,       // a link of half its width
-  kFewerSlices,    // an L2 of fewer slices
-  kDriftingClock,  // against its own past: rates, in deviations from run to run
+  kFewerSlices,    // an L2 with fewer slices
+  kDriftingClock,  // rates of the last run drift from the GPU's own past, in standard deviations of run noise
 };
 
 struct PlantedFault {
   std::size_t gpu = 0;
   FleetFault fault = FleetFault::kSlowMemory;
-  double deviations = 0;  // of each value that it touches
+  double deviations = 0;  // shift of each affected value
   bool is_new = false;    // only the latest run has it
 };
 
 struct FleetShape {
   std::size_t gpus = 64;
   std::size_t models = 1;
-  std::size_t runs = 1;    // of each GPU
+  std::size_t runs = 1;    // per GPU
   bool has_links = false;  // nodes of eight GPUs, each with a link to the next
 };
 
-// Chips of a model differ as real ones do: by 0.3 to 5% from value to value, normally or with heavy tails, skewed or in
-// two bins; values of one part of a chip, and of a chip, go together; runs differ by less than chips.
+// Chips of a model differ as real ones do: standard deviations of 0.3% to 5%, with normal, heavy-tailed, skewed or
+// two-bin distributions. Values of one part of a chip, and of one chip, are correlated. Runs differ less than chips.
 class FleetModel {
  public:
   FleetModel(const FleetShape& shape, std::uint64_t seed);
 
   [[nodiscard]] std::string gpu_id(std::size_t gpu) const;
-  // Once for each model object.
+  // Call it only once for each FleetModel.
   [[nodiscard]] fleet::Store draw(const std::vector<PlantedFault>& faults);
-  // The runs, one after the other, without keeping them.
+  // Passes the runs to `take` one after the other, without keeping them.
   template <typename Take>
   void draw_runs(const std::vector<PlantedFault>& faults, const Take& take) {
     for (std::size_t gpu = 0; gpu < shape_.gpus; ++gpu) {
@@ -58,19 +58,19 @@ class FleetModel {
     std::string path;
     std::string unit;
     double centre = 0;
-    double spread = 0;   // of chips, as a part of the value
-    double noise = 0;    // of runs
-    double of_chip = 0;  // how much of the spread all values of a chip have together, and those of a part
+    double spread = 0;   // between chips, relative to the value
+    double noise = 0;    // between runs, relative
+    double of_chip = 0;  // weight of the factor that a chip's values share; of_part: that a part's values share
     double of_part = 0;
     std::size_t part = 0;
     Form form = Form::kNormal;
-    double freedom = 0;    // of kHeavy
-    double bin_share = 0;  // of kBins
+    double freedom = 0;    // degrees of freedom of kHeavy
+    double bin_share = 0;  // share of the upper bin of kBins
     double sign = 1;       // 1: higher is worse
     bool is_memory = false;
     bool is_rate = false;
   };
-  using Chip = std::vector<double>;  // what is the chip's own of each value, in logarithms
+  using Chip = std::vector<double>;  // the chip's own deviation of each value, as a logarithm
 
   void add(const std::string& path, const std::string& unit, double centre, std::size_t part);
   [[nodiscard]] double own_part(const ValueModel& value);

@@ -1,4 +1,4 @@
-// A text against a file of tests/golden/expected. GPUTOPO_UPDATE_GOLDEN=1 rewrites the file.
+// Compares a text with a file in tests/golden/expected. GPUTOPO_UPDATE_GOLDEN=1 rewrites the file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace gputopo::test {
 
-// A text without a part of it that changes with every release of a library: the part becomes "...".
+// Replaces a part that changes with every release of a library by "...".
 inline std::string without_part(std::string text, std::string_view part) {
   const std::size_t at = text.find(part);
   EXPECT_NE(at, std::string::npos) << "the text has no part " << part.substr(0, 80);

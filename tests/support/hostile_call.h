@@ -1,11 +1,11 @@
-// How the stand-ins of vendors' libraries make one of their calls hostile: GPUTOPO_FAKE_HOSTILE is MODE:CALL, or
-// MODE:CALL@N from the N-th time on (from 1).
-//   error, unknown    the call answers 1, or 999, and does nothing
-//   hang              it never comes back
-//   abort, crash      it ends the process by SIGABRT, or by SIGSEGV
-//   zeros, ones       it succeeds, and its results are bytes of 0, or of 0xff: -1, or more than there is
-//   huge              the same of 0x7f: great counts and sizes; texts have no end
-// Handles are null in the last three, and calls without results do nothing and succeed.
+// Lets the stand-ins of vendors' libraries make one of their calls hostile. GPUTOPO_FAKE_HOSTILE is MODE:CALL, or
+// MODE:CALL@N to start at the N-th call (from 1).
+//   error, unknown    the call returns 1, or 999, and does nothing
+//   hang              the call never returns
+//   abort, crash      the call ends the process by SIGABRT, or by SIGSEGV
+//   zeros, ones       the call succeeds and fills its results with bytes 0, or 0xff (-1, or more than exists)
+//   huge              the same with 0x7f: huge counts and sizes, and texts without an end
+// In the last three modes handles are null, and calls without results do nothing and succeed.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@
 
 namespace gputopo::test {
 
-// A result that is a text, with the room that the caller has for it.
+// A text result with the size of the caller's buffer.
 struct TextResult {
   char* text;
   std::size_t bytes;
@@ -33,13 +33,13 @@ void fill_result(T* result, int byte) {
   if (result != nullptr) std::memset(static_cast<void*>(result), byte, sizeof *result);
 }
 
-// A handle or an address of the host: none. What hangs on another one is the driver's own.
+// Sets handles and host addresses to null: any other wrong value is the driver's own problem.
 template <typename T>
 void fill_result(T** result, int) {
   *result = nullptr;
 }
 
-// What the call answers, where it is the hostile one.
+// The return value of the hostile call, or nothing for any other call.
 template <typename... Results>
 std::optional<int> hostile_answer(std::string_view call, const Results&... results) {
   const char* setting = std::getenv("GPUTOPO_FAKE_HOSTILE");
@@ -48,7 +48,7 @@ std::optional<int> hostile_answer(std::string_view call, const Results&... resul
   if (colon == std::string_view::npos) return {};
   const std::size_t at = std::min(text.find('@'), text.size());
   if (text.substr(colon + 1, at - colon - 1) != call) return {};
-  static std::atomic<int> times = 0;  // of the one call that is hostile
+  static std::atomic<int> times = 0;  // calls of the one hostile function
   if (at < text.size() && ++times < std::atoi(text.substr(at + 1).data())) return {};
   const std::string_view mode = text.substr(0, colon);
   if (mode == "error") return 1;
@@ -63,6 +63,6 @@ std::optional<int> hostile_answer(std::string_view call, const Results&... resul
 
 }  // namespace gputopo::test
 
-// At the begin of a call, with its results.
+// Put this at the start of a call, with its results as arguments.
 #define GPUTOPO_MAY_BE_HOSTILE(...) \
   if (const auto hostile = gputopo::test::hostile_answer(__func__ __VA_OPT__(, ) __VA_ARGS__)) return *hostile

@@ -1,4 +1,4 @@
-// Documents whose texts are hostile, all of them that a reader takes.
+// Replaces all free texts of a document by hostile ones.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ namespace gputopo::test {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Calls visit(field, text) for each text. A field is known by its name, "[]" stands for the items of a list; so many
-// things have a name that its field says of what.
+// Calls visit(field, text) for each text. A field is identified by its name; "[]" marks list items. "name" occurs in
+// many objects, so its field includes the object's name.
 template <typename Visit>
 void for_each_text(OrderedJson& json, const std::string& field, const std::string& holder, const Visit& visit) {
   if (json.is_string()) {
@@ -23,20 +23,20 @@ void for_each_text(OrderedJson& json, const std::string& field, const std::strin
   }
 }
 
-// Each text of these fields becomes `text` with a number, because some must differ.
+// Replaces each text of these fields by `text` with a number appended, because some texts must differ.
 [[nodiscard]] inline OrderedJson with_texts(OrderedJson document, const std::set<std::string>& fields,
                                             const std::string& text) {
   std::size_t number = 0;
   for_each_text(document, "", "", [&](const std::string& field, std::string& value) {
     if (!fields.contains(field)) return;
-    const char* known = field == "generator" ? "gputopo " : "";  // by which files are known
+    const char* known = field == "generator" ? "gputopo " : "";  // readers identify files by this prefix
     value = known + text + std::to_string(number++);
   });
   return document;
 }
 
-// The fields that may hold such texts, all at once, so that `reads` takes the document. Others hold dates, the names of
-// sources and the like.
+// The fields that may hold `text`, tested together so that `reads` still accepts the document. Other fields hold
+// dates, names of sources and the like.
 [[nodiscard]] inline std::set<std::string> free_fields(const OrderedJson& document, const std::string& text,
                                                        const std::function<bool(const std::string&)>& reads) {
   std::set<std::string> fields;

@@ -1,4 +1,4 @@
-// Simulated machines as machine files.
+// Writes simulated machines as machine files.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace gputopo::truth {
 
-// What parse_machine() reads back as the same machine; `comment` is for who reads the file.
+// parse_machine() reads the text back as the same machine. `comment` is for human readers.
 [[nodiscard]] std::string machine_text(const sim::MachineSpec& machine, const std::string& comment);
 
 }  // namespace gputopo::truth

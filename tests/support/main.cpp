@@ -1,5 +1,5 @@
-// Runs the tests of an executable. With --skipped=CODE it ends with that code if every test was skipped. Each skipped
-// test and its reason are appended to the file that GPUTOPO_SKIPS names: tests/check_skips.py reports and judges them.
+// Runs the tests of an executable. With --skipped=CODE it exits with that code if every test was skipped. Each
+// skipped test and its reason go to the file that GPUTOPO_SKIPS names, for tests/check_skips.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class SkipLog : public testing::EmptyTestEventListener {
       if (part.skipped()) line += part.message();
     }
     std::ranges::replace(line, '\n', ' ');
-    // One write of a line: other processes append to the file, too.
+    // A single write per line, because other processes append to the same file.
     std::ofstream(path_, std::ios::app) << line + "\n";
   }
 
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   const int failed = RUN_ALL_TESTS();
   if (failed != 0) return failed;
   if (!GTEST_FLAG_GET(list_tests) && tests.test_to_run_count() == 0) {
-    // A filter that names no test any more would pass for ever.
+    // Without this check, a filter that no longer matches any test would pass forever.
     std::fprintf(stderr, "no test was run\n");
     return 1;
   }

@@ -1,4 +1,4 @@
-// What a browser or a reader of XML makes elements and attributes of, for tests that compare documents.
+// The elements and attributes that a browser or an XML reader finds in a document, for tests that compare documents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 namespace gputopo::test {
 
 struct MarkupTag {
-  std::string name;  // "/p" of an end tag
+  std::string name;  // "/p" for an end tag
   std::vector<std::string> attributes;
   std::vector<std::string> values;
-  std::string raw_text;  // of a script or a style
-  std::size_t at = 0;    // where it begins
-  // "td class title".
+  std::string raw_text;  // for scripts and styles
+  std::size_t at = 0;    // offset of its start
+  // Name and attributes: "td class title".
   [[nodiscard]] std::string shape() const {
     std::string text = name;
     for (const std::string& attribute : attributes) text += " " + attribute;
@@ -24,8 +24,8 @@ struct MarkupTag {
   }
 };
 
-// Reads tags as HTML does: a "<" before a letter, "/", "!" or "?" begins one wherever it stands between tags; quotes
-// end at the next quote of their kind. What gputopo never writes is a failure of the test.
+// Reads tags as HTML does: outside of tags, a "<" before a letter, "/", "!" or "?" begins a tag; a quoted value ends
+// at the next quote of the same kind. Markup that gputopo never writes fails the test.
 class MarkupReader {
  public:
   explicit MarkupReader(std::string_view text) : text_(text) {}
@@ -75,7 +75,7 @@ class MarkupReader {
   }
 
   void attribute(MarkupTag& tag) {
-    if (text_[at_] == '"') {  // of a document type
+    if (text_[at_] == '"') {  // in a document type
       ++at_;
       until("\"");
       ++at_;

@@ -1,4 +1,4 @@
-// What a fault is told as.
+// Checks and returns the message of an exception.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace gputopo::test {
 inline const ChaseProgram kChase{
     .arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 64}}};
 
-// The message of the exception of exactly this type that `act` throws: one line.
+// The one-line message of the exception that `act` throws. The exception must have exactly this type.
 template <typename Exception, typename Act>
 std::string message_of(const std::string& behaviour, const Act& act) {
   try {

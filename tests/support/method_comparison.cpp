@@ -20,7 +20,7 @@ constexpr double kClose = 0.1;
 
 bool has_value(Verdict verdict) { return verdict != Verdict::kSilent && verdict != Verdict::kRightlySilent; }
 
-// What both methods are to find, of a machine that shows it.
+// The sizes that both methods should find: those that the machine shows and MT4G measures.
 std::vector<Truth> sizes_to_compare(const sim::MachineSpec& machine) {
   std::vector<Truth> truths = truths_of(machine);
   const Vendor vendor = vendor_of(machine.info.vendor);
@@ -32,7 +32,7 @@ std::vector<Truth> sizes_to_compare(const sim::MachineSpec& machine) {
   return truths;
 }
 
-// The same, as the change-point method has it.
+// The same truth for the change-point method, which finds one partition of L2.
 Truth of_change_point(Truth truth, const sim::MachineSpec& machine) {
   truth.attribute = to_string(AttributeId::kChangePointSize);
   if (truth.element == to_string(ElementId::kL2)) {
@@ -41,7 +41,7 @@ Truth of_change_point(Truth truth, const sim::MachineSpec& machine) {
   return truth;
 }
 
-// Whether the cache ends well within the sizes that the other method searches, and the one behind it beyond them.
+// Whether the cache is well inside the range that the change-point method searches, and the next cache beyond it.
 bool is_in_range(const sim::MachineSpec& machine, const ElementInfo& element, const sim::CacheSpec& cache) {
   const bool is_shared = element.scope == Scope::kGpu;
   const probe::ByteRange range = probe::range_to_search(
@@ -148,8 +148,8 @@ SizesTally compare_on_models() {
   std::vector<sim::MachineSpec> models;
   for (const std::string& name : sim::builtin_machine_names()) {
     sim::MachineSpec model = sim::parse_machine(*sim::builtin_machine(name));
-    if (cache_at(model, Space::kGlobal, 0) == nullptr) continue;  // truths_of() is of GPUs that cache these somewhere
-    model.info.carve_outs_bytes.clear();                          // so that caches are as large as the file says
+    if (cache_at(model, Space::kGlobal, 0) == nullptr) continue;  // truths_of() needs a cache for global loads
+    model.info.carve_outs_bytes.clear();                          // keeps the cache sizes of the file
     models.push_back(std::move(model));
   }
   SizesTally tally;

@@ -1,4 +1,4 @@
-// Sizes by this project's method beside those by the change-point method, on random machines: how often each is right.
+// Compares sizes by this project's method with sizes by the change-point method on random machines.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace gputopo::truth {
 
-// One size of a machine that shows it, by both.
+// One size that the machine shows, by both methods.
 struct ComparedSize {
   std::string element;
   Judged ours;
   Judged theirs;
-  std::string_view suits;  // whether the machine is as the other method takes it to be, in words
+  std::string_view suits;  // how well the machine fits the assumptions of the change-point method, as a row title
 };
 
-// Of each cache that MT4G measures and the machine shows. The truth of an L2 in partitions is all of it for this
-// project's method, and one of them for the other, which finds segments.
+// Compares each cache that MT4G measures and the machine shows. For a partitioned L2, the truth is the whole L2 for
+// this project's method, and one partition for the other method, which finds segments.
 [[nodiscard]] std::vector<ComparedSize> compare_sizes(const sim::MachineSpec& machine, std::uint64_t seed);
 
 struct MethodTally {
   std::uint64_t right = 0;
-  std::uint64_t wrong = 0;  // flagged or not
+  std::uint64_t wrong = 0;  // with or without a flag
   std::uint64_t none = 0;
   void add(const Judged& judged);
 };
@@ -34,13 +34,13 @@ struct MethodTally {
 struct SizesTally {
   MethodTally ours;
   MethodTally theirs;
-  std::uint64_t theirs_close = 0;  // off by a tenth at most
+  std::uint64_t theirs_close = 0;  // off by at most 10%
   void add(const ComparedSize& size);
   [[nodiscard]] std::uint64_t sizes() const { return ours.right + ours.wrong + ours.none; }
 };
 
-// Of random machines by element, by tier of noise, by what suits the other method, and of all. And of the models of
-// real GPUs.
+// Tallies of random machines by element, noise tier and suitability for the other method, and of all of them; `real`
+// tallies the models of real GPUs.
 struct MethodComparison {
   std::map<std::string, SizesTally> by_element;
   std::map<Tier, SizesTally> by_tier;
@@ -51,16 +51,16 @@ struct MethodComparison {
   std::uint64_t machines = 0;
 };
 
-// Without the models of real GPUs.
+// Leaves `real` empty.
 [[nodiscard]] MethodComparison compare_methods(std::uint64_t first_seed, std::uint64_t machines);
 
-// Of the models of real GPUs (machines/), with the noise that these have.
+// Uses the models of real GPUs (machines/) with the noise in their files.
 [[nodiscard]] SizesTally compare_on_models();
 
 inline constexpr std::string_view kComparisonHeading = "## Beside the change-point method\n";
-// A section of the accuracy report, its heading with it.
+// The section of the accuracy report, with its heading.
 [[nodiscard]] std::string section_of(const MethodComparison& comparison);
-// That section of a report that has one, up to the next; else nothing.
+// The same section of an existing report, or nothing if the report has none.
 [[nodiscard]] std::string comparison_section(std::string_view report);
 
 }  // namespace gputopo::truth

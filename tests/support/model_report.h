@@ -1,4 +1,4 @@
-// A report that has all that the model of a kernel needs: the saved H200's, with what it was measured without.
+// The saved H200 report plus the values that it lacks and the kernel model needs.
 #pragma once
 
 #include <string>

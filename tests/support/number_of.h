@@ -7,7 +7,7 @@
 
 namespace gputopo::truth {
 
-// A detail of an attribute that is a number; NAN where there is none.
+// A numeric detail of an attribute; NAN if there is none.
 inline double number_of(const Attribute& attribute, std::string_view name) {
   const Value* value = attribute.find_detail(name);
   if (value == nullptr) return NAN;

@@ -1,4 +1,4 @@
-// Locks of GPUs that only this process sees: tests run side by side, and all of their fake GPUs have one address.
+// GPU locks that only this process sees: tests run in parallel, and all fake GPUs have the same address.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 namespace gputopo::test {
 
-// From the first call on, until the process ends; a folder that a test has chosen itself stays.
+// Takes effect until the process ends. A folder that a test has chosen stays.
 inline void keep_locks_apart() {
   struct Folder {
     Folder() : path((std::filesystem::temp_directory_path() / "gputopo-locks-XXXXXX").string()), owner(getpid()) {

@@ -1,4 +1,4 @@
-// Histograms of paired loads from literals.
+// Builds histograms of paired loads from literals.
 #pragma once
 
 #include <cmath>
@@ -18,14 +18,14 @@ inline void add_paired_load(stats::Histogram& histogram, int difference_cycles, 
   histogram[raw / kHistogramBinCycles] += count;
 }
 
-// So many loads whose first took so many cycles longer.
+// Each pair is a number of loads and by how many cycles the first load took longer.
 inline stats::Histogram paired_loads(const std::vector<std::pair<std::uint32_t, int>>& loads) {
   stats::Histogram histogram;
   for (const auto& [count, cycles] : loads) add_paired_load(histogram, cycles, count);
   return histogram;
 }
 
-// Loads of which a part takes `miss_cycles` longer, all of them with normal noise.
+// A part of the loads takes `miss_cycles` longer. All have normal noise.
 inline stats::Histogram noisy_paired_loads(double missed_part, double miss_cycles, double noise_cycles,
                                            std::uint64_t seed = 1) {
   constexpr int kLoads = 20000;

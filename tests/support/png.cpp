@@ -18,7 +18,7 @@ std::uint32_t big_endian(std::string_view bytes) {
   return number;
 }
 
-// The neighbour that is nearest to what the three foretell (PNG specification, 9.4).
+// The neighbor nearest to the prediction from all three (PNG specification, 9.4).
 int paeth(int left, int above, int corner) {
   const int to_left = std::abs(above - corner);
   const int to_above = std::abs(left - corner);

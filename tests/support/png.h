@@ -1,4 +1,4 @@
-// Pictures that other programs drew, for tests of what is seen in them.
+// Reads images that other programs drew, so that tests can check their content.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace gputopo::test {
 
-// How many pixels of a PNG have which colour, 0xRRGGBB. Of eight bits a channel, with or without alpha, which is passed
-// over, and not interlaced; throws std::runtime_error for anything else.
+// Counts the pixels of each color (0xRRGGBB) in a PNG. Reads 8 bits per channel without interlacing and ignores
+// alpha. Throws std::runtime_error for other formats.
 [[nodiscard]] std::map<std::uint32_t, std::size_t> pixels_by_colour(std::string_view png);
 
 }  // namespace gputopo::test

@@ -12,7 +12,7 @@ bool is_name_character(char c, bool is_first) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!is_first && c >= '0' && c <= '9');
 }
 
-// Takes a name from the front of `rest`; empty if there is none.
+// Removes a name from the front of `rest`; empty if there is none.
 std::string take_name(std::string_view& rest) {
   std::size_t length = 0;
   while (length < rest.size() && is_name_character(rest[length], length == 0)) ++length;
@@ -21,7 +21,7 @@ std::string take_name(std::string_view& rest) {
   return name;
 }
 
-// Takes `"..."`, with its escapes; false if it is none.
+// Removes `"..."` with its escapes; returns false if there is no such string.
 bool take_quoted(std::string_view& rest) {
   if (!rest.starts_with('"')) return false;
   rest.remove_prefix(1);
@@ -36,7 +36,7 @@ bool take_quoted(std::string_view& rest) {
   return true;
 }
 
-// `name{label="value",...} number`
+// Matches `name{label="value",...} number`.
 bool is_sample(std::string_view line, std::string& name, std::string& name_and_labels) {
   std::string_view rest = line;
   name = take_name(rest);
@@ -64,7 +64,7 @@ bool is_sample(std::string_view line, std::string& name, std::string& name_and_l
 std::optional<std::string> prometheus_problem(std::string_view text) {
   if (!text.ends_with('\n')) return "the end: no line end";
   std::set<std::string> samples;
-  std::set<std::string> ended;  // names whose samples other samples stand behind
+  std::set<std::string> ended;  // names whose group of samples is complete
   std::string current;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

@@ -1,4 +1,4 @@
-// Whether a text is what a collector of Prometheus' text format takes.
+// Checks a text against Prometheus' text format.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace gputopo::test {
 
-// The first line that a collector would refuse, nothing if it takes all of them: a name with other characters than a
-// name has, an unknown escape or a quote in a label, a sample twice, the samples of a metric not together.
+// The first line that a collector would refuse, or nothing: an invalid name, an unknown escape or bare quote in a
+// label, a duplicate sample, or samples of one metric that are not together.
 [[nodiscard]] std::optional<std::string> prometheus_problem(std::string_view text);
 
 }  // namespace gputopo::test

@@ -15,7 +15,7 @@ using sim::CacheSpec;
 using sim::IndexHash;
 using sim::Replacement;
 
-// The size rounded to whole sets, as many as a folded index can address.
+// Rounds the size to whole sets, to a power of two for a folded index.
 std::uint64_t whole_size(const CacheSpec& cache) {
   const std::uint64_t set_bytes = std::uint64_t{cache.line_bytes} * std::max(1u, cache.ways);
   std::uint64_t sets = std::max<std::uint64_t>(1, cache.size_bytes / set_bytes);
@@ -57,8 +57,8 @@ CacheSpec random_cache(Draw& draw, const std::string& id, double least_bytes, do
   return cache;
 }
 
-// What the nearest cache and L2 do with stores. From a generator of its own, so that all else of a seed's machine stays
-// what it is without.
+// Draws the write policies of the nearest cache and L2. A separate generator leaves the rest of the machine
+// unchanged.
 void draw_write_policies(std::uint64_t seed, sim::MachineSpec& machine) {
   Draw draw(~seed);
   const std::string first = machine.spaces.at(Space::kGlobal).path.front().cache;
@@ -72,7 +72,7 @@ void draw_write_policies(std::uint64_t seed, sim::MachineSpec& machine) {
     const bool evicts = draw.chance(0.5);
     if (!back && !*cache.write_allocate && evicts) cache.store_hit = sim::StoreHit::kInvalidate;
     if (cache.id != "l2") continue;
-    // No faster than memory takes what is written through, as far as its own bandwidth tells.
+    // The write bandwidth of a write-through L2 is no higher than that of memory.
     sim::BandwidthSpec& bandwidth = machine.bandwidths.at("l2");
     bandwidth.write_bytes_per_second = (back ? 2 : 1) * machine.bandwidths.at("memory").write_bytes_per_second;
   }
@@ -108,7 +108,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   CacheSpec l2 = random_cache(draw, "l2", std::max(128.0 * 1024, 4 * l1_bytes), 64 << 20);
   l2.scope = sim::Scope::kGpu;
   l2.partitions = partitions;
-  // Each partition must be whole lines times ways.
+  // Each partition must have whole sets.
   if (partitions > 1 && l2.ways != 0)
     l2.size_bytes = std::max<std::uint64_t>(2, l2.size_bytes / (std::uint64_t{l2.line_bytes} * l2.ways) / 2 * 2) *
                     l2.line_bytes * l2.ways;
@@ -121,7 +121,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
     space.memory_latency_cycles = memory_latency;
     return space;
   };
-  // Which caches texture and read-only loads use: L1's, one of their own together, or one each.
+  // Texture and read-only loads use L1, share a cache of their own, or have one each.
   const double sharing = draw.uniform(0, 1);
   std::string texture = "l1";
   std::string read_only = "l1";
@@ -147,8 +147,8 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   const auto first_bytes = static_cast<double>(first_level.size_bytes);
   constexpr double kMaxConstant = 24 << 10;
   if (draw.chance(0.67) && 4 * first_bytes <= kMaxConstant) {
-    // What the nearer cache fetches at once arrives at this one at once: a smaller sector or line here could not be
-    // seen. And a cache hardly larger than the one before it would hide behind it.
+    // The nearer cache's fetches arrive here whole, so loads cannot show a smaller sector or line. A cache hardly
+    // larger than the nearer one would not show either.
     CacheSpec second;
     do {
       second = random_cache(draw, "constant_l15", 4 * first_bytes, kMaxConstant);
@@ -183,10 +183,10 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   machine.noise.drift_fraction = draw.uniform(0, 0.005);
   machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
   machine.noise.bandwidth_sigma = 0.01;
-  // Global loads that go by the L1, which then serves textures, or textures and read-only loads.
+  // Global loads bypass L1, which then serves textures, or textures and read-only loads.
   if (texture == "l1" && draw.chance(0.25)) machine.spaces[Space::kGlobal] = path("", 0);
   draw_write_policies(seed, machine);
-  // Local loads through an L1 that global loads may go by; where nothing is said they go as global ones do.
+  // Local loads use an L1 that global loads may bypass. Without a path of their own they take that of global loads.
   Draw of_local(seed * 2 + 1);
   if (of_local.chance(0.5)) machine.spaces[Space::kLocal] = path("l1", l1_latency * of_local.uniform(1, 1.1));
   return machine;
@@ -194,7 +194,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
 
 namespace {
 
-// Of each die, runs of 1 to 3 of its SMs in a random order.
+// Splits the SMs of each die, in random order, into groups of 1 to 3.
 std::vector<std::vector<std::uint32_t>> random_groups(Draw& draw, std::uint32_t sm_count, std::uint32_t dies) {
   const std::uint32_t of_die = sm_count / dies;
   std::vector<std::vector<std::uint32_t>> groups;
@@ -246,7 +246,7 @@ sim::MachineSpec random_amd_machine(std::uint64_t seed) {
   machine.caches.push_back(l2);
   info.l2_bytes = l2.size_bytes;
   if (has_l3) {
-    // What the L2 fetches at once arrives here at once: a smaller sector or line could not be seen.
+    // The L2's fetches arrive here whole, so loads cannot show a smaller sector or line.
     CacheSpec l3;
     const auto l2_bytes = static_cast<double>(l2.size_bytes);
     do {

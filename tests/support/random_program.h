@@ -1,5 +1,5 @@
-// Programs and answers with random fields, whatever fields they have. They are seldom valid, but for what the caller
-// sets: what they are for is text and recordings.
+// Random programs and results of every kind, to test text and recordings. They are seldom valid, except for the
+// fields that the caller sets.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace gputopo::test {
 
-// A visitor of fields (program/fields.h) that fills them in.
+// A visitor of fields (program/fields.h) that sets random values.
 class RandomFields {
  public:
   explicit RandomFields(truth::Draw& draw) : draw_(draw) {}
@@ -45,7 +45,7 @@ class RandomFields {
   }
   void fill(std::vector<std::uint32_t>& numbers) {
     numbers.resize(draw_.below(20));
-    // Some of them runs of one after the other.
+    // Includes runs of consecutive numbers, which the text form writes as first-last.
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       fill(numbers[i]);
       if (i > 0 && draw_.chance(0.6)) numbers[i] = numbers[i - 1] + 1;
@@ -70,7 +70,7 @@ class RandomFields {
   truth::Draw& draw_;
 };
 
-// A program of every kind.
+// One program of every kind.
 inline std::vector<Program> random_programs(truth::Draw& draw) {
   std::vector<Program> programs;
   for (Program& program : ProgramKinds::empty_programs()) {

@@ -1,11 +1,11 @@
-// Whether a function that is declared here is called as the vendor's header has it.
+// Checks that a function declared here is called as the vendor's header declares it.
 #pragma once
 
 #include <type_traits>
 
 namespace gputopo::test {
 
-// A type of ours and one of theirs are the same to the calling convention: both pointers, or of one size and kind.
+// Whether both types are the same to the calling convention: both pointers, or of the same size and kind.
 template <typename Ours, typename Theirs>
 constexpr bool interchangeable() {
   if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {

@@ -1,4 +1,4 @@
-// A report made by hand that has one of everything: every source, reasons, intervals, flags, details and samples.
+// A handmade report with an example of everything: every source, reasons, intervals, flags, details and samples.
 #pragma once
 
 #include "gputopo/model.h"

@@ -1,4 +1,4 @@
-// Whether this build has AddressSanitizer in it: its runtime takes time, memory, addresses and signals of its own.
+// Whether this build has AddressSanitizer, whose runtime needs time, memory, addresses and signals of its own.
 #pragma once
 
 namespace gputopo::test {

@@ -1,4 +1,4 @@
-// The saved reports of tests/reports.
+// Reads the saved reports in tests/reports.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Random machines by their seeds, side by side.
+// Runs random machines by their seeds, in parallel.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,13 +22,13 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// The random machines that every run of the tests draws, whatever the time: its result is the same everywhere.
+// The number of random machines that every test run draws. It is fixed, so the result is the same everywhere.
 inline constexpr std::uint64_t kMachines = 40;
 
-// How many random machines a truth test takes that takes them all.
+// The number of machines of a truth test that draws all of them.
 inline std::uint64_t machines_wanted() { return number_from_environment("GPUTOPO_TRUTH_MACHINES", kMachines); }
 
-// With GPUTOPO_TRUTH_VERBOSE set: what each probe decides and why, on standard error.
+// With GPUTOPO_TRUTH_VERBOSE set, logs to standard error what each probe decides and why.
 inline void log_if_asked(std::uint64_t seed, DiscoverOptions& options) {
   if (std::getenv("GPUTOPO_TRUTH_VERBOSE") == nullptr) return;
   options.on_log = [seed](const std::string& line) { fmt::print(stderr, "seed {}: {}\n", seed, line); };
@@ -37,7 +37,7 @@ inline void log_if_asked(std::uint64_t seed, DiscoverOptions& options) {
 // The seed of the first machine of a truth test.
 inline std::uint64_t first_seed() { return number_from_environment("GPUTOPO_TRUTH_SEED", 1); }
 
-// judge(seed) of `count` seeds from `first` on, on all cores; then add(what it returned), one at a time.
+// Calls judge(seed) for `count` seeds from `first` on, on all cores, and add(result) one at a time.
 template <typename Judge, typename Add>
 void judge_seeds(std::uint64_t first, std::uint64_t count, const Judge& judge, const Add& add) {
   std::mutex mutex;

@@ -31,7 +31,7 @@ Table batch_of(FlatBufferBuilder& builder, std::size_t rows, const std::vector<B
   return {builder.EndTable(start)};
 }
 
-// A message with this body; where it lies.
+// Appends a message with this body and returns its position.
 Block append_message(std::string& bytes, FlatBufferBuilder& builder, Header type, Table header,
                      const std::string& body) {
   const auto start = builder.StartTable();
@@ -50,7 +50,7 @@ Block append_message(std::string& bytes, FlatBufferBuilder& builder, Header type
   return block;
 }
 
-// `count` texts of `length` bytes each.
+// Appends a dictionary of `count` texts of `length` bytes each.
 Block append_texts(std::string& bytes, std::size_t count, std::size_t length, bool is_delta) {
   std::string body;
   for (std::size_t i = 0; i <= count; ++i) put_raw(body, static_cast<std::int32_t>(i * length));

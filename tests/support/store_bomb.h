@@ -1,5 +1,4 @@
-// Small stores that name the same bytes many times over: what they would take in memory is thousands of times their
-// size.
+// Small stores that refer to the same bytes many times: expanded, they take thousands of times their size in memory.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ inline constexpr StoreBomb kStoreBombs[] = {StoreBomb::kMetadata, StoreBomb::kNa
 
 [[nodiscard]] std::string_view name_of(StoreBomb bomb);
 
-// An Arrow file of about so many bytes.
+// An Arrow file of about `bytes` bytes.
 [[nodiscard]] std::string store_bomb(StoreBomb bomb, std::size_t bytes = 200'000);
 
 }  // namespace gputopo::test

@@ -1,6 +1,6 @@
-// What sys-sage 1.1.0 makes of a report of MT4G 1.x (caps-tum/sys-sage, src/parsers/mt4g.cpp), as counts: its rules of
-// what must be there, of which type, and which counts must divide which. Where it would end the process, or build a
-// tree that lacks a part of the GPU, this throws.
+// Reads a report of MT4G 1.x as sys-sage 1.1.0 does (caps-tum/sys-sage, src/parsers/mt4g.cpp): which fields it needs,
+// of which type, and which counts must be divisible. Returns counts, and throws where sys-sage would end the process
+// or build a tree that lacks a part of the GPU.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SysSageTree {
   std::size_t l3 = 0;
   std::size_t l2 = 0;
   std::size_t scalar = 0;
-  std::vector<std::string> of_an_sm;  // "L1+Texture+Read Only", in the order that they are made
+  std::vector<std::string> of_an_sm;  // "L1+Texture+Read Only", in the order of creation
 };
 
 class SysSageReader {
@@ -95,7 +95,7 @@ class SysSageReader {
          {"maxThreadsPerBlock", "warpSize", "maxThreadsPerMultiProcessor", "maxBlocksPerMultiProcessor"}) {
       as_int(at(json, key));
     }
-    // Written by MT4G, and read.
+    // MT4G writes the first spelling, sys-sage reads the second.
     for (const auto& [written, read] :
          {std::pair("numXCDs", "numXDCDs"), std::pair("numSIMDsPerCU", "numSIMDsPerCu")}) {
       hold(json.contains(written) == json.contains(read), std::string("one spelling alone of ") + written);
@@ -103,7 +103,7 @@ class SysSageReader {
     }
   }
 
-  // `amount` instances, dealt to those of the level before.
+  // Distributes `amount` instances over those of the level before.
   static std::size_t dealt(std::size_t amount, std::size_t parents, const std::string& what) {
     hold(amount > 0, "none of " + what);
     hold(amount % parents == 0, std::to_string(amount) + " of " + what + " are dealt to " + std::to_string(parents));
@@ -172,7 +172,7 @@ class SysSageReader {
     return amount;
   }
 
-  // One of an SM's caches, of which it may have several.
+  // A cache of an SM. An SM may have several instances.
   std::string sm_cache(const Json& json, std::string name, bool is_mandatory) {
     if (is_mandatory) {
       size_of(json, "fetchGranularity");
@@ -211,7 +211,7 @@ class SysSageReader {
     if (l15.contains("latency")) mean_of(l15);
     tree_.of_an_sm.emplace_back("Constant L1.5");
     const Json& l1 = at(json, "l1");
-    if (l1.contains("sharedWith")) return;  // taken for a part of another cache
+    if (l1.contains("sharedWith")) return;  // sys-sage then treats it as a part of another cache
     tree_.of_an_sm.push_back(sm_cache(l1, "Constant L1", true));
   }
 

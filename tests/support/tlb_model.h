@@ -1,4 +1,4 @@
-// A TLB of which only the misses show: what decisions about TLBs are fed in unit tests.
+// A TLB model that counts only misses, as input to TLB decisions in unit tests.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ enum class Replaced { kOldest, kRandom };
 
 class TlbModel {
  public:
-  // The ways of each set; page n falls into set n modulo their number. A set that something else takes ways of has
-  // less.
+  // `ways`: the ways of each set. Page n belongs to set n modulo the number of sets. A set that loses ways to other
+  // data has fewer.
   explicit TlbModel(std::vector<std::uint32_t> ways, Replaced replaced = Replaced::kOldest)
       : ways_(std::move(ways)), replaced_(replaced) {}
 
@@ -25,11 +25,11 @@ class TlbModel {
 
   [[nodiscard]] std::uint64_t entries() const { return std::accumulate(ways_.begin(), ways_.end(), std::uint64_t{0}); }
 
-  // Of loads on these pages, in this order again and again, how many miss each time.
+  // The mean number of misses in one pass when these pages are loaded in this order again and again.
   [[nodiscard]] double missed(const std::vector<std::uint64_t>& pages) const {
     constexpr int kWarmPasses = 4;
     constexpr int kPasses = 8;
-    std::vector<std::vector<std::uint64_t>> sets(ways_.size());  // the oldest first
+    std::vector<std::vector<std::uint64_t>> sets(ways_.size());  // oldest page first
     std::mt19937_64 random(1);
     std::uint64_t missed = 0;
     for (int pass = 0; pass < kWarmPasses + kPasses; ++pass) {
@@ -37,7 +37,7 @@ class TlbModel {
     }
     return static_cast<double>(missed) / kPasses;
   }
-  // On so many contiguous pages.
+  // The same for this number of contiguous pages.
   [[nodiscard]] double missed(std::uint64_t pages) const {
     std::vector<std::uint64_t> all(pages);
     std::iota(all.begin(), all.end(), std::uint64_t{0});
@@ -45,7 +45,7 @@ class TlbModel {
   }
 
  private:
-  // Whether it hits.
+  // Returns whether the load hits.
   bool load(std::vector<std::vector<std::uint64_t>>& sets, std::uint64_t page, std::mt19937_64& random) const {
     const std::size_t index = page % ways_.size();
     std::vector<std::uint64_t>& set = sets[index];

@@ -23,7 +23,7 @@ inline TransferProgram small_program(TransferOp op, std::vector<Transfer> transf
   return {.op = op, .transfers = std::move(transfers), .bytes = kBytes, .repeats = 3};
 }
 
-// Of each operation that moves bytes, over every kind of link that it has.
+// Programs of each operation that moves bytes, over every kind of link that it supports.
 inline std::vector<TransferProgram> programs_that_move_bytes() {
   const Transfer down{kHostMemory, kSecondGpu};
   const Transfer up{kFirstGpu, kHostMemory};
@@ -33,7 +33,7 @@ inline std::vector<TransferProgram> programs_that_move_bytes() {
           small_program(TransferOp::kPageableCopy, {up})};
 }
 
-// Of a node that loses what is copied from its first GPU to the second, as the drivers' stand-ins do as `bent_link`.
+// Expects an error from a node that loses copies from its first GPU to the second: the stand-ins with `bent_link`.
 inline void expect_loss_is_noticed(Links& links) {
   EXPECT_NO_THROW(static_cast<void>(links.run(small_program(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
   EXPECT_THAT(message_of<DeviceError>(

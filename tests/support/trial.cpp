@@ -15,7 +15,7 @@
 namespace gputopo::truth {
 namespace {
 
-// Of this thread: what others take beside it does not count.
+// CPU time of this thread, so that load from other processes does not count.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -23,8 +23,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + kNanosecond * static_cast<double>(now.tv_nsec);
 }
 
-// Whatever the truth is, a value outside of its own interval is wrong, or the interval is. truths.cpp asks only whether
-// the interval holds the truth.
+// Whatever the truth is, a value outside its own interval means that one of them is wrong. truths.cpp checks only
+// whether the interval holds the truth.
 void expect_values_in_their_intervals(const Topology& topology, std::uint64_t seed) {
   // Values are rounded for readers, intervals are not.
   constexpr double kRounding = 0.05;
@@ -43,7 +43,7 @@ void expect_values_in_their_intervals(const Topology& topology, std::uint64_t se
 }  // namespace
 
 Discovered discover_machine(sim::MachineSpec machine, std::uint64_t seed, DiscoverOptions wanted) {
-  constexpr double kBudgetSeconds = 1e5;  // never reached: the result must not depend on how busy the host is
+  constexpr double kBudgetSeconds = 1e5;  // never reached: the result must not depend on host load
   wanted.budget_seconds = kBudgetSeconds;
   wanted.seed = seed;
   wanted.keep_samples = false;

@@ -1,4 +1,4 @@
-// Discoveries of simulated machines, as truth tests run them.
+// Runs discoveries of simulated machines for truth tests.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace gputopo::truth {
 
-// A machine and what a discovery says of it.
+// A machine and the report of its discovery.
 struct Discovered {
   std::uint64_t seed = 0;
   sim::MachineSpec machine;
   Topology topology;
 };
 
-// On one thread, as the machines already run side by side, and without samples. `wanted`: what is asked for.
+// Runs on one thread, because the machines already run in parallel, and keeps no samples. `wanted`: the options.
 [[nodiscard]] Discovered discover_machine(sim::MachineSpec machine, std::uint64_t seed, DiscoverOptions wanted);
 
 struct Trial {
   std::vector<Judged> values;
-  double seconds = 0;  // that the discovery took
+  double seconds = 0;  // CPU time of the discovery
 };
 
-// Discovers of the machine what `truths` are about, on one thread.
+// Discovers only the elements and attributes of `truths`, on one thread.
 [[nodiscard]] Trial try_machine(const sim::MachineSpec& machine, std::uint64_t seed, const std::vector<Truth>& truths);
 
-// What reports say of some truths of random machines.
+// Counts of verdicts on some truths of random machines.
 struct Tally {
   int right = 0;  // or close
   int wrong = 0;  // confidently
   int flagged = 0;
   int silent = 0;    // without a value
-  std::string text;  // a line for each that is wrong
+  std::string text;  // one line for each wrong value
 };
-// Of so many machines of the wide prior, from the first seed on. `is_asked`: of which truths.
+// Judges machines of the wide prior, from the first seed on. `is_asked` selects the truths.
 [[nodiscard]] Tally tally_wide_machines(std::uint64_t machines, const std::function<bool(const Truth&)>& is_asked);
 
 }  // namespace gputopo::truth

@@ -48,12 +48,12 @@ class Truths {
 
   static double cycles_tolerance(double cycles) { return std::max(1.0, 0.02 * cycles); }
 
-  // Loads of one latency can be told from those of another.
+  // Whether loads of one latency can be told from those of the other.
   [[nodiscard]] bool apart(double one, double other) const {
     return std::abs(one - other) >= std::max(4 * machine_.noise.jitter_cycles + 2, 0.1 * std::min(one, other));
   }
 
-  // What the stop's loads are told from: what is nearer and what is farther.
+  // Whether the latency of a level can be told from those of the nearer and the farther level.
   [[nodiscard]] bool stands_apart(const sim::SpaceSpec& space, std::size_t depth) const {
     const sim::PathStop& stop = space.path[depth];
     const double farthest = std::max(stop.latency_cycles, stop.far_latency_cycles);
@@ -65,7 +65,7 @@ class Truths {
     return behind && apart(stop.latency_cycles, std::max(nearer.latency_cycles, nearer.far_latency_cycles));
   }
 
-  // Bytes of the largest arrays.
+  // Size of the largest arrays in bytes.
   [[nodiscard]] double limit_of(Space space) const {
     if (space == Space::kConstant) return static_cast<double>(machine_.info.constant_bytes.value_or(0));
     return space == Space::kLocal ? static_cast<double>(kMaxLocalBytes) : HUGE_VAL;
@@ -77,16 +77,16 @@ class Truths {
     const CacheSpec* cache = cache_at(machine_, *element.space, element.depth);
     const bool of_sm = element.id != ElementId::kL2 && element.id != ElementId::kL3;
     if (cache == nullptr || (of_sm && cache->id == "l2")) {
-      // A constant L2 is found as the constant L1.5 where there is none.
+      // If there is no constant L1.5, a probe may report a constant L2 in its place.
       if (element.id != ElementId::kConstantL15) absent(element, AttributeId::kSize);
       return;
     }
     const sim::PathStop& stop = space->path[element.depth];
     const bool apart = stands_apart(*space, element.depth);
     const auto bytes = static_cast<double>(cache->size_bytes);
-    // Twice as much as the cache, or half as much again where the space ends.
+    // An array must reach twice the cache size, or 1.5 times the cache size if the space ends there.
     const bool exceeded = bytes <= 0.6 * limit_of(*element.space);
-    // A word of every 128 bytes tells nothing of what lies between.
+    // Local loads touch one word in every 128 bytes, so they show nothing of smaller lines.
     const bool reached = element.space != Space::kLocal || cache->line_bytes >= kLocalStrideBytes;
     const bool shows = apart && exceeded && reached && cache->set_interleave_bytes == 0;
     const double line = cache->line_bytes;
@@ -118,7 +118,7 @@ class Truths {
     bandwidth(element, cache->id);
   }
 
-  // Of SM 0.
+  // For SM 0.
   [[nodiscard]] std::string scope_text(sim::Scope scope) const {
     const std::uint32_t sms = machine_.info.sm_count;
     const std::uint32_t together = scope == sim::Scope::kTpc   ? std::min(machine_.sms_per_tpc, sms)
@@ -127,7 +127,7 @@ class Truths {
     return together == sms ? "GPU" : together == 1 ? "SM" : fmt::format("{} SMs", together);
   }
 
-  // Over lines that are at home near and far.
+  // The mean over lines with near and far homes.
   [[nodiscard]] double memory_cycles(const sim::SpaceSpec& space) const {
     const double near = space.memory_latency_cycles;
     if (space.far_memory_latency_cycles == 0) return near;
@@ -138,7 +138,7 @@ class Truths {
   void miss_penalty(const ElementInfo& element, const sim::SpaceSpec& space, bool shows) {
     const std::size_t next = element.depth + 1;
     const bool last = next == space.path.size();
-    if (!last && space.path[next].far_latency_cycles > 0) return;  // near or far: by where the lines lie
+    if (!last && space.path[next].far_latency_cycles > 0) return;  // depends on the home of each line
     const double behind = last ? memory_cycles(space) : space.path[next].latency_cycles;
     const double penalty = behind - space.path[element.depth].latency_cycles;
     number(element, AttributeId::kMissPenalty, penalty, std::max(2.0, 0.03 * behind), shows);
@@ -169,8 +169,8 @@ class Truths {
   }
 
   void replacement(const ElementInfo& element, const CacheSpec& cache, std::uint64_t ways, bool shows) {
-    if (!cache.victim_weights.empty()) return;  // random, or another by any name
-    // A cache before it that keeps lines at random hides the order.
+    if (!cache.victim_weights.empty()) return;  // random by uneven choice, which may be reported by another name
+    // A nearer cache that is neither direct-mapped nor LRU hides the order.
     bool hidden = false;
     if (element.depth > 0) {
       const CacheSpec& nearer = *cache_at(machine_, *element.space, 0);
@@ -179,7 +179,7 @@ class Truths {
     std::string name = "random";
     if (cache.replacement == sim::Replacement::kLru) name = "lru";
     if (cache.replacement == sim::Replacement::kFifo) name = "fifo";
-    // Of two ways the tree knows which is the older.
+    // With two ways, the tree knows which is older.
     if (cache.replacement == sim::Replacement::kTreePlru) name = ways == 2 ? "lru" : "pseudo_lru";
     if (cache.replacement == sim::Replacement::kSegmentedLru) name = "segmented_lru";
     if (cache.replacement == sim::Replacement::kSrrip) name = "srrip";
@@ -187,7 +187,7 @@ class Truths {
     add(element, AttributeId::kReplacement, name, 0, shows && !hidden);
   }
 
-  // What one stream at most gets, less the percent that its concurrency leaves.
+  // The most that a stream can reach. The tolerance covers the percent that limited concurrency costs.
   void bandwidth(const ElementInfo& element, const std::string& level) {
     const auto found = machine_.bandwidths.find(level);
     if (found == machine_.bandwidths.end() || level == "texture" || level == "readonly") return;
@@ -213,11 +213,11 @@ class Truths {
     const double page = static_cast<double>(tlb.page_bytes);
     const double reach = page * tlb.entries;
     const CacheSpec& l2 = cache_of(machine_, "l2");
-    // Lines of as many pages as there are entries, twice, stay in L2; memory is large enough; misses stand out.
+    // L2 holds lines of twice as many pages as the TLB has entries; memory is large enough; misses stand out.
     const bool fits = 8.0 * tlb.entries * l2.line_bytes <= static_cast<double>(l2.size_bytes) / l2.partitions;
     bool shows = fits && reach <= 0.3 * static_cast<double>(*machine_.info.memory_bytes) &&
                  tlb.miss_cycles >= std::max(6.0, 4 * machine_.noise.jitter_cycles) && l2.ways >= 4;
-    // The SM's own cache hides misses of some textures.
+    // The SM's own cache hides the misses of some textures.
     shows = shows && !of_textures;
     if (element.depth > 0) {
       const sim::TlbSpec& nearer = tlbs[element.depth - 1];
@@ -233,7 +233,7 @@ class Truths {
     number(element, AttributeId::kMissPenalty, tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles), shows);
   }
 
-  // Where it is there: it comes before all that straight-line code shows.
+  // Straight-line code cannot show this cache, so it comes before all levels that such code shows.
   [[nodiscard]] bool has_nearest_code() const {
     return !machine_.code->path.empty() && machine_.code->path.front().cache == "icache_l0";
   }
@@ -288,7 +288,7 @@ class Truths {
     const std::vector<sim::OperandStop>& path = machine_.code->operand_path;
     const CacheSpec& cache = cache_of(machine_, path.front().cache);
     number(element, AttributeId::kSize, static_cast<double>(cache.size_bytes), cache.line_bytes, false);
-    // The next level is one that is larger.
+    // The next level must be larger.
     const auto next = std::ranges::find_if(path.begin() + 1, path.end(), [&](const sim::OperandStop& stop) {
       return cache_of(machine_, stop.cache).size_bytes > 5 * cache.size_bytes / 4;
     });
@@ -333,10 +333,10 @@ class Truths {
   void stores() {
     const CacheSpec& first = *cache_at(machine_, Space::kGlobal, 0);
     const CacheSpec& l2 = cache_of(machine_, "l2");
-    // Where L2 does not keep what is stored, nothing shows whether L1 passes it on.
+    // If L2 does not keep stored lines, nothing shows whether L1 passes stores on.
     if (first.id != "l2") writes(first, allocates_on_store(l2), allocates_on_store(l2));
-    // Streams over less do not stay in an L2. And one that writes through takes no more than what is behind it does, as
-    // does one that writes back no faster than that.
+    // Streams over fewer bytes do not stay in an L2. A write-through L2 takes stores no faster than the level behind
+    // it, and neither does a write-back L2 of the same bandwidth.
     constexpr std::uint64_t kLeastStreamBytes = 512 << 10;
     constexpr double kClearlyFaster = 1.25;
     const CacheSpec* l3 = cache_at(machine_, Space::kGlobalBypassL1, 1);
@@ -420,7 +420,7 @@ Judged judge(const Truth& truth, const Topology& topology) {
   const std::string expected = truth.value ? text_of(*truth.value) : "that it is not there";
   const Attribute* attribute = topology.find_attribute(truth.element, truth.attribute);
   if (attribute == nullptr || !attribute->available()) {
-    // One claim for the element, though each of its attributes says so.
+    // An absent element counts as one claim, although each of its attributes says so.
     const bool tells =
         truth.attribute == to_string(AttributeId::kSize) || truth.attribute == to_string(AttributeId::kReach);
     const bool denied = tells && attribute != nullptr && attribute->reason == Reason::kNotPresent && truth.value;

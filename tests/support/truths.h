@@ -1,4 +1,4 @@
-// What is true of a simulated machine, value by value, and what a report's values are against it.
+// The true values of a simulated machine, and verdicts on the values of a report.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ namespace gputopo::truth {
 struct Truth {
   std::string element;
   std::string attribute;
-  std::optional<Value> value;  // none: the element is not there, and each value of it is wrong
-  double tolerance = 0;        // of numbers: off by no more is not wrong, whatever the interval says
-  // Loads show it, as far as the machine's own noise goes: a report without it is silent where it should not be.
+  std::optional<Value> value;  // none: the element does not exist, and each value of it is wrong
+  double tolerance = 0;        // of numbers: a smaller error is not wrong, whatever the interval says
+  // Loads show the value despite the machine's noise, so a report without it counts as silent.
   bool promised = true;
 };
 
-// Of a machine of either vendor: sizes, lines, latencies, structure, stores, translation, code, scratchpad, bandwidth.
+// For both vendors: sizes, lines, latencies, structure, stores, translation, code, scratchpad, bandwidth.
 [[nodiscard]] std::vector<Truth> truths_of(const sim::MachineSpec& machine);
 
-// The elements and attributes of the truths as DiscoverOptions::elements takes them.
+// The elements and attributes of the truths, in the form of DiscoverOptions::elements.
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<Truth>& truths);
 
-// Of a value beside whose figure, the vendor's, stands what was measured: that. Any other as it is.
+// The measured value beside the vendor's figure of an attribute; any attribute without one is returned unchanged.
 [[nodiscard]] Attribute measured_part(const Attribute& attribute);
 
 enum class Verdict {
-  kRight,             // its interval holds the truth; names are the truth's
-  kClose,             // not in the interval, but within the tolerance
-  kFlagged,           // wrong, and a flag says that it may be
-  kSilent,            // no value, though the machine shows it
+  kRight,             // the interval holds the truth; names match
+  kClose,             // outside the interval, but within the tolerance
+  kFlagged,           // wrong, with a flag
+  kSilent,            // no value, although the machine shows one
   kRightlySilent,     // no value, and none was promised
-  kConfidentlyWrong,  // neither in its interval nor flagged; or a claim that what is there is not
+  kConfidentlyWrong,  // outside its interval without a flag, or a claim that an existing element does not exist
 };
 
 struct Judged {
@@ -42,7 +42,7 @@ struct Judged {
   Verdict verdict = Verdict::kSilent;
   bool has_interval = false;
   bool is_flagged = false;               // whether right or wrong
-  std::optional<double> relative_error;  // of a number that has a value
+  std::optional<double> relative_error;  // of a number with a value
   std::string text;                      // "l1.size: 4096 [4096, 4096] by packed_places, truth 6144"
 };
 

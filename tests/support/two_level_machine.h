@@ -1,4 +1,4 @@
-// A quiet GPU for tests of the simulator: an L1 of 16 KiB and an L2 of 1 MiB, both LRU, and nothing else.
+// A quiet GPU for tests of the simulator, with only an L1 of 16 KiB and an L2 of 1 MiB, both LRU.
 #pragma once
 
 #include "device/sim/machine/machine.h"

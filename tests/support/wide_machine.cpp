@@ -31,7 +31,7 @@ void draw_replacement(Draw& draw, CacheSpec& cache) {
                                     : Replacement::kRandom;
 }
 
-// Segmented LRU and SRRIP are of sets that are not too wide; half the ways are protected, as seen on an H200.
+// Segmented LRU and SRRIP need a limited number of ways. Half the ways are protected, as measured on an H200.
 void fit_replacement(CacheSpec& cache) {
   const bool segmented = cache.replacement == Replacement::kSegmentedLru;
   if (segmented && cache.ways > 1 && cache.ways <= sim::kMaxSegmentedWays) cache.protected_ways = cache.ways / 2;
@@ -41,7 +41,7 @@ void fit_replacement(CacheSpec& cache) {
 
 std::uint32_t draw_ways(Draw& draw, const CacheSpec& cache, std::uint64_t lines) {
   std::uint32_t ways = draw.pick<std::uint32_t>({2, 3, 4, 4, 5, 6, 8, 8, 10, 12, 16, 16, 18, 20, 24});
-  constexpr std::uint64_t kFullLimit = 8192;  // walking more takes the simulator too long
+  constexpr std::uint64_t kFullLimit = 8192;  // walking more lines takes the simulator too long
   const double odd = draw.uniform(0, 1);
   if (odd < 0.04) ways = 1;
   if (odd > 0.96) ways = draw.pick<std::uint32_t>({32, 64, 128});
@@ -51,7 +51,7 @@ std::uint32_t draw_ways(Draw& draw, const CacheSpec& cache, std::uint64_t lines)
   return std::max(1u, ways);
 }
 
-// `parts`: equal ones, each a cache of its own.
+// `parts`: number of equal partitions, each a cache of its own.
 CacheSpec draw_cache(Draw& draw, const std::string& id, double least_bytes, double most_bytes,
                      std::uint32_t parts = 1) {
   CacheSpec cache;
@@ -81,7 +81,7 @@ CacheSpec draw_cache(Draw& draw, const std::string& id, double least_bytes, doub
   return cache;
 }
 
-// What the nearer cache fetches at once arrives at a farther one at once: a smaller sector there could not be seen.
+// The nearer cache's fetches arrive at the farther one whole, so loads cannot show a smaller sector there.
 void put_behind(CacheSpec& farther, const CacheSpec& nearer) {
   const std::uint64_t lines = farther.size_bytes / farther.line_bytes;
   farther.line_bytes = std::max(farther.line_bytes, nearer.sector_bytes);
@@ -137,7 +137,7 @@ std::vector<sim::TlbSpec> draw_tlbs(Draw& draw, const std::vector<sim::Scope>& s
   return tlbs;
 }
 
-// As GT200 has them. Draws of their own, so that all else stays what it was.
+// TLBs for textures only, as on GT200. A separate generator leaves the rest of the machine unchanged.
 void draw_texture_tlbs(sim::MachineSpec& machine, const std::vector<sim::Scope>& scopes) {
   Draw own(static_cast<std::uint64_t>(1e6 * machine.spaces.at(Space::kTexture).path.front().latency_cycles));
   constexpr double kOften = 0.3;
@@ -211,7 +211,7 @@ void draw_common(Draw& draw, sim::MachineSpec& machine) {
   if (draw.chance(0.5)) machine.loop_cycles = draw.uniform(0.5, 8);
 }
 
-// Of all SMs together; given in bytes per cycle and SM.
+// Bandwidth of all SMs together. `least` and `most`: bytes per cycle and SM.
 sim::BandwidthSpec draw_bandwidth(Draw& draw, const DeviceInfo& info, double least, double most) {
   const double cycles = 1e6 * *info.sm_clock_max_mhz;
   const double read = draw.log_uniform(least, most) * cycles * info.sm_count;
@@ -237,7 +237,7 @@ void draw_scratchpad(Draw& draw, sim::MachineSpec& machine, double latency) {
                                 .conflict_cycles = draw.uniform(1, 40),
                                 .store_latency_cycles = draw.uniform(20, 60)};
   if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
-  // Draws of their own, so that what is drawn next stays what it was.
+  // A separate generator leaves later draws unchanged.
   Draw own(static_cast<std::uint64_t>(1e6 * machine.banks->conflict_cycles));
   const auto narrower = [&](std::uint32_t lanes) { return std::min(lanes, machine.banks->lanes_at_once); };
   machine.banks->lanes_at_once_8_bytes = narrower(own.pick<std::uint32_t>({0, 0, 8, 16, 32}));
@@ -276,8 +276,8 @@ void draw_constants(Draw& draw, sim::MachineSpec& machine, const sim::PathStop& 
   machine.spaces[Space::kConstant] = constant;
 }
 
-// Draws of their own, so that all else stays what it was: what further addresses cost, and of some machines a third
-// level, as GT200 has it, and a second that SMs share.
+// Draws the cost of further addresses and, for some machines, a third level as on GT200 and a second level that SMs
+// share. A separate generator leaves the rest of the machine unchanged.
 void draw_more_of_constants(sim::MachineSpec& machine) {
   sim::SpaceSpec& constant = machine.spaces.at(Space::kConstant);
   Draw own(static_cast<std::uint64_t>(1e6 * constant.path.front().latency_cycles));
@@ -323,7 +323,7 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   CacheSpec l2 = draw_cache(draw, "l2", least, 96 * kMib, partitions);
   l2.scope = sim::Scope::kGpu;
   if (draw.chance(0.6)) info.l2_bytes = l2.size_bytes;
-  // A draw of its own, so that what is drawn next stays what it was.
+  // A separate generator leaves later draws unchanged.
   if (Draw(l2.size_bytes).chance(0.5)) {
     for (const std::uint32_t limit : {32u, 64u, 128u}) {
       if (limit <= l2.line_bytes) l2.fetch_limits_bytes.push_back(limit);
@@ -337,7 +337,7 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   const double sharing = draw.uniform(0, 1);
   const CacheSpec& texture_is = sharing < 0.4 ? l1 : texture;
   const CacheSpec& read_only_is = sharing < 0.4 ? l1 : sharing < 0.65 ? texture : sharing < 0.85 ? l1 : read_only;
-  const bool uncached = sharing < 0.1;  // global loads that no L1 caches, which then serves the others
+  const bool uncached = sharing < 0.1;  // global loads bypass L1, which then serves the other spaces
   machine.spaces[Space::kGlobal] = path_to_memory(uncached ? nullptr : &l1, l1_latency, {to_l2}, memory_latency);
   machine.spaces[Space::kGlobalBypassL1] = path_to_memory(nullptr, 0, {to_l2}, memory_latency);
   const double nearest_l2 = 0.9 * l2_latency;
@@ -361,7 +361,7 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   return machine;
 }
 
-// Of each die, runs of 1 to 3 of its SMs.
+// Splits the SMs of each die into groups of 1 to 3.
 std::vector<std::vector<std::uint32_t>> draw_groups(Draw& draw, std::uint32_t sm_count, std::uint32_t dies) {
   std::vector<std::vector<std::uint32_t>> groups;
   for (std::uint32_t die = 0; die < dies; ++die) {
@@ -421,7 +421,7 @@ sim::MachineSpec draw_amd(Draw& draw, std::uint64_t seed) {
   return machine;
 }
 
-// Half of what has partitions has memory that is near or far with the line's home, about as much farther as L2 is.
+// On half of the partitioned machines memory is near or far with the line's home, and as much farther as L2 is.
 void draw_far_memory(Draw draw, sim::MachineSpec& machine) {
   const sim::PathStop& l2 = machine.spaces.at(Space::kGlobalBypassL1).path.front();
   if (l2.far_latency_cycles == 0 || draw.chance(0.5)) return;
@@ -431,7 +431,7 @@ void draw_far_memory(Draw draw, sim::MachineSpec& machine) {
   }
 }
 
-// What jumps take, and a cache that nothing else shows.
+// Draws the costs of jumps, and a nearest cache that nothing else shows.
 void draw_jumps(Draw draw, sim::MachineSpec& machine) {
   if (!machine.code || draw.chance(0.3)) return;
   sim::CodeSpec& code = *machine.code;
@@ -460,7 +460,7 @@ void draw_jumps(Draw draw, sim::MachineSpec& machine) {
   code.fetch_cycles = draw.log_uniform(0.3, 8);
 }
 
-// What constants take that are operands, from a cache of their own or from those that loads of constants pass.
+// Draws the costs of constant operands, from a cache of their own or from the caches of constant loads.
 void draw_operands(Draw draw, sim::MachineSpec& machine) {
   const auto constants = machine.spaces.find(Space::kConstant);
   if (!machine.code || constants == machine.spaces.end() || draw.chance(0.3)) return;
@@ -504,7 +504,7 @@ Tier tier_of(std::uint64_t seed) {
 }
 
 sim::MachineSpec wide_machine(std::uint64_t seed) {
-  constexpr std::uint64_t kOwnSeeds = 0x9e3779b97f4a7c15;  // not those of random_machine
+  constexpr std::uint64_t kOwnSeeds = 0x9e3779b97f4a7c15;  // different from those of random_machine
   Draw draw(seed ^ kOwnSeeds);
   sim::MachineSpec machine = draw.chance(0.7) ? draw_nvidia(draw, seed) : draw_amd(draw, seed);
   draw_stores(draw, machine);

@@ -1,5 +1,5 @@
-// Random simulated GPUs from a wide prior: what real and plausible GPUs are, and what is next to them. docs/accuracy.md
-// says what is drawn. No probe is tuned to one of them, and nothing that is hard to measure is left out.
+// Random simulated GPUs from a wide prior: real and plausible GPUs and those close to them. docs/accuracy.md
+// describes the draws. No probe is tuned to one of them, and nothing that is hard to measure is left out.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,14 @@
 
 namespace gputopo::truth {
 
-// How noisy a machine is. Quiet: jitter to 1 cycle, outliers to 0.05%, drift to 0.2%. Mid: to 2.5 cycles, 0.5%, 1%, and
-// to 3% of the programs beside a neighbour. Harsh: to 5 cycles, 1.5%, 2% and 12%.
+// How noisy a machine is. Quiet: jitter up to 1 cycle, outliers up to 0.05%, drift up to 0.2%. Mid: up to 2.5 cycles,
+// 0.5% and 1%, with a neighbor beside up to 3% of the programs. Harsh: up to 5 cycles, 1.5%, 2% and 12%.
 enum class Tier : std::uint8_t { kQuiet, kMid, kHarsh };
 [[nodiscard]] std::string_view to_string(Tier tier);
 
-// The seeds take turns.
+// Consecutive seeds cycle through the tiers.
 [[nodiscard]] Tier tier_of(std::uint64_t seed);
 
-// The machine of a seed.
 [[nodiscard]] sim::MachineSpec wide_machine(std::uint64_t seed);
 
 }  // namespace gputopo::truth

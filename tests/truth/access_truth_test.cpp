@@ -1,4 +1,4 @@
-// Banks, atomics and loaded latency: what the probes say against what random machines are.
+// Compares the probes of banks, atomics and loaded latency with the truth of random machines.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
   machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(18, 45);
   machine.spaces[Space::kGlobal] = {{{"l1", l1, 0}, {"l2", l2, 0}}, memory};
   machine.spaces[Space::kGlobalBypassL1] = {{{"l2", l2, 0}}, memory};
-  // Bytes per cycle of all SMs together, from a slow to a fast one.
+  // Bandwidth of all SMs together.
   const auto bandwidth = [&](double bytes_per_cycle_and_sm) {
     return sim::BandwidthSpec{.read_bytes_per_second =
                                   bytes_per_cycle_and_sm * machine.info.sm_count * kClockMhz * 1e6};
@@ -61,7 +61,7 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
   if (machine.banks->bank_bytes == 8 && draw.chance(0.5)) {
     machine.banks->modes_bytes = draw.pick<std::vector<std::uint32_t>>({{4, 8}, {8, 4}});
   }
-  // Neighbouring words never conflict: fewer banks serve fewer lanes at once.
+  // Neighboring words must never conflict, so fewer bank bytes serve fewer lanes at once.
   if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
   const auto narrower = [&](std::uint32_t lanes) { return std::min(lanes, machine.banks->lanes_at_once); };
   machine.banks->lanes_at_once_8_bytes = narrower(draw.pick<std::uint32_t>({0, 0, 8, 16, 32}));
@@ -77,7 +77,7 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
   return machine;
 }
 
-// What the vendors call shared memory and the first cache of global loads.
+// The vendor's names of shared memory and of the first cache of global loads.
 const char* scratchpad_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "lds" : "shared"; }
 const char* first_cache_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "vl1" : "l1"; }
 
@@ -171,14 +171,14 @@ TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
       const sim::AtomicSpec& truth = machine.atomics.at(element == std::string("l2") ? "l2" : "shared");
       const Attribute& latency = *topology.find_attribute(element, "atomic_latency");
       const double lanes = machine.info.warp_size;
-      // One warp on each SM can already be more than L2 takes.
+      // One warp on each SM can already exceed the throughput of L2.
       const double sms = element == std::string("l2") ? machine.info.sm_count : 1;
       const double many = std::max(truth.latency_cycles, sms * lanes / truth.lanes_per_cycle);
       EXPECT_NEAR(*latency.number(), many, 2 + 0.01 * many);
       const double one = std::max(truth.one_address_latency_cycles, lanes / truth.one_address_lanes_per_cycle);
       EXPECT_NEAR(number_of(latency, "one_address_cycles"), one, 2 + 0.01 * one);
       const Attribute& throughput = *topology.find_attribute(element, "atomic_throughput");
-      // Few SMs do not ask for more than they can have under way. Outliers are part of what an access takes.
+      // With few SMs, the accesses in flight limit the throughput. Outliers add to the time of an access.
       const double under_way = sms * most_warps(machine) * lanes;
       const double outliers = machine.noise.outlier_probability * machine.noise.outlier_cycles;
       const auto reached = [&](double rate, double cycles) {
@@ -215,14 +215,14 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
       const sim::SpaceSpec& space = machine.spaces.at(level.space);
       const bool last = level.element == std::string("device") || space.path.empty();
       const double alone = last ? space.memory_latency_cycles : space.path.front().latency_cycles;
-      // Of one SM, with all of them asking.
+      // For one SM while all SMs load.
       const double bytes_per_cycle =
           machine.bandwidths.at(level.bandwidth).read_bytes_per_second / machine.info.sm_count / (kClockMhz * 1e6);
       const double bytes = level.lane_bytes * machine.info.warp_size;
       const double knee = alone * bytes_per_cycle / bytes;
       EXPECT_NEAR(*loaded.number(), std::max(alone, most_warps(machine) * bytes / bytes_per_cycle),
                   2 + 0.03 * *loaded.number());
-      // A warp alone can already be more than the level takes.
+      // A single warp can already exceed the throughput of the level.
       if (knee < 1) continue;
       EXPECT_NEAR(number_of(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
       if (std::isnan(number_of(loaded, "knee_warps"))) {
@@ -233,11 +233,11 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
       }
     }
   }
-  // Of the four levels of each machine, most have a knee between one warp and all of them.
+  // Each machine has four levels; most have a knee between one warp and all warps.
   EXPECT_GE(knees, 2 * ((machines_wanted() + 3) / 4));
 }
 
-// What a machine's description does not say is not made up.
+// The report must not invent properties that the machine file leaves out.
 TEST_P(AccessTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
   sim::MachineSpec machine = random_access_machine(GetParam(), 1);
   machine.banks.reset();

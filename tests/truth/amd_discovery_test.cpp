@@ -1,4 +1,4 @@
-// Simulated AMD GPUs: the values of the MT4G paper's Table III, and the cells that its Table I leaves empty.
+// Simulated AMD GPUs: the values in Table III of the MT4G paper, and the empty cells of its Table I.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Of a run on a GPU: what plays it takes longer, under the sanitizers most of all.
-constexpr double kBudgetSeconds = 1e5;  // never reached: the result must not depend on how busy the host is
+// The default budget is for a GPU. The simulator is slower, above all under sanitizers.
+constexpr double kBudgetSeconds = 1e5;  // never reached: the result must not depend on host load
 
 class AmdDiscovery : public ::testing::Test {
  protected:
@@ -76,12 +76,12 @@ TEST_F(AmdDiscovery, Mi210IsTableIII) {
   EXPECT_NEAR(number("lds", "store_latency"), 54, 1);
   EXPECT_NEAR(number("lds", "atomic_throughput"), 16, 0.5);
   EXPECT_NEAR(number("l2", "atomic_latency"), 310, 4);
-  // What 16 wavefronts of 64 lanes on 104 CUs have under way, over the latency: less than the L2's 512.
+  // 16 wavefronts of 64 lanes on 104 CUs in flight, divided by the latency: less than the L2's 512 per cycle.
   EXPECT_NEAR(number("l2", "atomic_throughput"), 104 * 16 * 64 / 310.0, 10);
   EXPECT_NEAR(detail("vl1", "loaded_latency", "unloaded_cycles"), 125, 2);
   EXPECT_NEAR(number("icache_l1", "size"), 32 << 10, 256);
   EXPECT_NEAR(number("icache_l1", "cycles_per_instruction"), 4, 0.1);
-  // The CU that is asked first has its cache to itself, because its neighbour is switched off.
+  // The first CU has its cache to itself, because its neighbor is disabled.
   EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 CUs")));
   EXPECT_NEAR(number("device", "latency"), 748, 8);
   EXPECT_NEAR(number("device", "read_bandwidth"), 1.366e12, 0.05e12);
@@ -101,14 +101,14 @@ TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
   EXPECT_NEAR(number("l3", "latency"), 458, 6);
   EXPECT_EQ(number("l3", "amount"), 1);
   EXPECT_EQ(found_.find_attribute("l3", "amount")->source, Source::kInferred);
-  // Its lines are of 64 B, but the L2 asks for 128 at once.
+  // L3 lines are 64 B, but the L2 requests 128 B at once.
   EXPECT_EQ(number("l3", "line_size"), 128);
   EXPECT_EQ(number("l3", "fetch_granularity"), 128);
   EXPECT_NEAR(number("l3", "miss_penalty"), 900 - 458, 12);
   EXPECT_NEAR(number("l2", "miss_penalty"), 458 - 287.5, 6);
 }
 
-// Half of them are accumulation registers, which the vendor's interface does not count.
+// Half of the registers are accumulation registers, which the vendor's interface does not count.
 TEST_F(AmdDiscovery, Mi300xGivesRegistersInEights) {
   discover_machine("mi300x", {"registers.register_unit", "registers.register_file"});
   EXPECT_EQ(number("registers", "register_unit"), 8 * 64);
@@ -149,7 +149,7 @@ TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
   EXPECT_NEAR(value(found_.device, "memory_bandwidth_theoretical"), 5.3e12, 0.05e12);
 }
 
-// What the kernels answer, and not only the simulator.
+// Tests the results of the HIP kernels, not only of the simulator.
 TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
   const test::FakeHip fake("tlbs");
   const auto device = open_hip_device(0);
@@ -162,7 +162,7 @@ TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
   }
   EXPECT_EQ(found_.find_attribute("tlb_l1", "scope")->value, Value(std::string("CU")));
   EXPECT_EQ(found_.find_attribute("tlb_l2", "scope")->value, Value(std::string("GPU"))) << "its one die";
-  // Its L2 keeps lines of few pages: one with more entries would not show.
+  // The L2 holds lines of only a few pages, so a TLB with more entries would not show.
   EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotSupported);
 }
 

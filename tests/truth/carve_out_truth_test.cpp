@@ -1,4 +1,4 @@
-// A discovery under a carve-out of shared memory that was asked for.
+// Discovery under a requested carve-out of shared memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Topology discover_under(std::uint64_t carve_out_bytes, const char* machine = "h2
 }
 
 TEST(CarveOutTruth, L1IsWhatIsLeft) {
-  constexpr double kBoth = 253'952;  // of the machine: L1 and shared memory together
+  constexpr double kBoth = 253'952;  // L1 and shared memory of the machine together
   for (const std::uint64_t carve_out : {std::uint64_t{64} << 10, std::uint64_t{164} << 10}) {
     const Topology topology = discover_under(carve_out);
     const double left = kBoth - static_cast<double>(carve_out);
@@ -38,7 +38,7 @@ TEST(CarveOutTruth, L1IsWhatIsLeft) {
       ASSERT_NE(in_force, conditions.end()) << attribute;
       EXPECT_EQ(in_force->second, Value(static_cast<std::int64_t>(carve_out))) << attribute;
     }
-    // The sizes under all carve-outs are those that they are anyway; this one's is that which was measured.
+    // The sizes under all carve-outs do not depend on the requested one, whose entry is the measured size.
     const auto sizes = std::get<std::vector<double>>(*size.find_detail("size_by_carve_out_bytes"));
     const auto carve_outs = std::get<std::vector<double>>(*size.find_detail("carve_outs_bytes"));
     const auto own = std::ranges::find(carve_outs, static_cast<double>(carve_out));
@@ -48,7 +48,7 @@ TEST(CarveOutTruth, L1IsWhatIsLeft) {
   }
 }
 
-// Gives one carve-out for another, and does not say so.
+// Silently uses a different carve-out than the requested one.
 class OtherCarveOut : public Device {
  public:
   OtherCarveOut(std::unique_ptr<Device> device, std::uint64_t asked_bytes, std::uint64_t given_bytes)
@@ -78,7 +78,7 @@ class OtherCarveOut : public Device {
   std::uint64_t given_bytes_;
 };
 
-// Sizes between the ends are taken from a straight line only where one lies on it.
+// Sizes between both ends are interpolated on a straight line only if a measured size confirms the line.
 TEST(CarveOutTruth, WhatLiesOnNoLineIsMeasured) {
   constexpr std::uint64_t kAsked = 100 << 10;
   constexpr std::uint64_t kGiven = 132 << 10;

@@ -1,6 +1,6 @@
-// The change-point method on simulated machines: right where a cache ends in a step, and seldomer right than this
-// project's own on random ones. GPUTOPO_CHANGE_POINT_MACHINES sets how many of these (3), GPUTOPO_TRUTH_SEED the first
-// seed; where GPUTOPO_ACCURACY_REPORT names a file, the comparison is a section of it.
+// The change-point method on simulated machines: right where a cache ends in a step, and less often right than this
+// project's method on random ones. GPUTOPO_CHANGE_POINT_MACHINES sets the number of random machines (default 3),
+// GPUTOPO_TRUTH_SEED the first seed. If GPUTOPO_ACCURACY_REPORT names a file, the test writes the comparison into it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace gputopo::truth {
 namespace {
 
-// Quiet, and each cache of one set under LRU: the first line too many makes all loads miss.
+// A quiet machine whose caches have one set under LRU: one line more than fits makes all loads miss.
 sim::MachineSpec machine_of_steps(std::uint64_t l1_bytes) {
   sim::MachineSpec machine = test::two_level_machine();
   machine.caches[0].ways = 0;

@@ -1,5 +1,5 @@
-// Levels of constants that are close: an L1 and an L1.5 of nearly the same latency, under jitter. A size of the L1 that
-// is that of the L1.5, or of both, is the mistake that a fixed gap between levels makes.
+// Constant L1 and L1.5 of nearly the same latency, under jitter. A method with a fixed gap between levels reports the
+// size of the L1.5, or of both caches, as that of the L1.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(CloseLevelsTruth, AConstantL1IsNotItsL15) {
   constexpr int kValuesOfMachine = 6;
   EXPECT_EQ(values, kValuesOfMachine * static_cast<int>(machines));
   EXPECT_LE(wrong, values / 100);
-  // Three of ten machines have levels that loads under this jitter do not tell apart.
+  // On three of ten machines, loads under this jitter cannot separate the levels.
   EXPECT_LE(silent, values * 4 / 10) << "a report that says nothing is never wrong";
 }
 

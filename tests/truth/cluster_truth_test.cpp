@@ -1,4 +1,4 @@
-// Clusters and bulk copies: what the probes say against what random machines are.
+// Compares the probes of clusters and bulk copies with the truth of random machines.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kClusterClockMhz = 1000;
 
-// GPCs of 1 to 9 TPCs each, in an order that nobody would guess; clusters of up to 16 SMs.
+// GPCs of 1 to 9 TPCs each, in random order, and clusters of up to 16 SMs.
 sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
   Draw draw(seed);
   sim::MachineSpec machine;
@@ -81,7 +81,7 @@ sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
   machine.bulk_copies = {.overhead_cycles = draw.uniform(50, 300),
                          .issue_cycles = draw.uniform(20, 60),
                          .bytes_per_cycle = draw.uniform(16, 64)};
-  // Of GPCs that were started one by one, all at once, or two of them together.
+  // The clocks of the GPCs start one by one, all at once, or two of them together.
   sim::ComputeSpec& compute = machine.compute.emplace();
   compute.timer_step_ns = draw.pick({1.0, 32.0, 1024.0});
   if (const double kind = draw.uniform(0, 1); kind < 0.8) {
@@ -117,8 +117,8 @@ const SampleTable& table(const Attribute& attribute, const std::string& name) {
   throw std::invalid_argument("no samples " + name);
 }
 
-// A GPC of one TPC looks as a TPC does that is kept out of clusters: with the clock of another GPC it is taken for a
-// part of that. The method page says so; no GPU is known to have one.
+// A GPC of one TPC looks like a TPC that takes no part in clusters. If another GPC has the same clock, the probe
+// merges both. The method page says so; no known GPU has such a GPC.
 std::set<std::vector<std::uint32_t>> gpcs_that_can_be_told(const sim::MachineSpec& machine) {
   std::set<std::vector<std::uint32_t>> told(machine.sm_groups.begin(), machine.sm_groups.end());
   const std::vector<std::uint32_t>& first = machine.sm_groups[0];
@@ -133,9 +133,9 @@ std::set<std::vector<std::uint32_t>> gpcs_that_can_be_told(const sim::MachineSpe
   return told;
 }
 
-constexpr std::uint64_t kClusterMachines = 200;  // quick enough to take them all, always
+constexpr std::uint64_t kClusterMachines = 200;  // fast enough to always test all of them
 
-// The largest cluster that there is room for on the machine.
+// The largest cluster that fits on the machine.
 std::uint32_t room(const sim::MachineSpec& machine) {
   std::size_t most = 0;
   for (const auto& group : machine.sm_groups) most = std::max(most, group.size());
@@ -173,7 +173,7 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
       EXPECT_NE(gpc, machine.sm_groups.end()) << testing::PrintToString(members);
       groups.insert(std::move(sms));
     }
-    // Clusters of few sizes join few SMs.
+    // Clusters with few possible sizes join few SMs.
     constexpr std::uint32_t kManySizes = 8;
     if (machine.clusters->max_size >= kManySizes) {
       ++with_many_sizes;
@@ -228,16 +228,16 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
   const double wanted = 0.95 * static_cast<double>(kClusterMachines);
   EXPECT_GE(static_cast<double>(latencies_inside), wanted);
   EXPECT_GE(static_cast<double>(copies_inside), wanted);
-  // Student's intervals hold the truth 95 times in a hundred, more or less by chance.
+  // Student's t intervals hold the truth 95 times in a hundred, give or take chance.
   const double by_chance = 0.9 * static_cast<double>(kClusterMachines);
   EXPECT_GE(static_cast<double>(bandwidths_inside), by_chance);
   EXPECT_GE(static_cast<double>(copy_rates_inside), by_chance);
-  // Of the seven in ten whose clocks tell, those whose clusters do not join most of a GPC are silent.
+  // Clocks identify GPCs on seven machines in ten; of these, some whose clusters join little of a GPC are silent.
   EXPECT_GE(with_gpcs, kClusterMachines / 2);
   EXPECT_GE(static_cast<double>(whole_gpcs), 0.95 * static_cast<double>(with_many_sizes));
 }
 
-// What a machine's description does not say is not made up.
+// The report must not invent properties that the machine file leaves out.
 TEST(ClusterTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
   sim::MachineSpec machine = random_cluster_machine(1);
   machine.clusters.reset();

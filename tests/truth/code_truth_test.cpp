@@ -1,4 +1,4 @@
-// Instruction caches: what the probes say against what random machines, and the GT200 as Wong et al. measured it, are.
+// Compares the probes of instruction caches with random machines, and with the GT200 as Wong et al. measured it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ struct Drawn {
   bool regular = true;  // LRU throughout
 };
 
-// What instructions and constants do not show, and noise.
+// Adds the latency of global loads, which these probes do not show, and noise.
 void finish(sim::MachineSpec& machine, Draw& draw) {
   machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
   machine.noise.jitter_cycles = draw.uniform(0, 3);
@@ -37,8 +37,7 @@ void finish(sim::MachineSpec& machine, Draw& draw) {
   machine.noise.drift_fraction = draw.uniform(0, 0.005);
 }
 
-// One to three levels, each at least four times as large as the one before and dearer by a third at least; the rest is
-// drawn.
+// One to three levels; each is at least four times as large as the one before and costs at least a third more.
 Drawn random_code_machine(std::uint64_t seed) {
   Draw draw(seed);
   Drawn drawn;
@@ -61,7 +60,7 @@ Drawn random_code_machine(std::uint64_t seed) {
   machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
   constant.path.push_back({"constant_l1", 20, 0});
   int scope = 0;
-  // One line for all: where a farther cache takes more at once, what it serves costs less than its own cost.
+  // All levels have one line size: after shorter lines, a cache with longer lines serves code below its own cost.
   const auto line = draw.pick<std::uint32_t>({64, 128, 256});
   for (int level = 0; level < levels; ++level) {
     sim::CacheSpec cache;
@@ -73,7 +72,7 @@ Drawn random_code_machine(std::uint64_t seed) {
       cache.replacement = draw.chance(0.5) ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
       drawn.regular = false;
     }
-    // Whole sets, and whole blocks of code where a set is smaller than that.
+    // The size is a multiple of a set, and of a block of code if that is larger.
     const std::uint64_t set = std::max<std::uint64_t>(std::uint64_t{cache.line_bytes} * cache.ways, 512);
     cache.size_bytes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size) / set) * set;
     scope = std::max(scope, static_cast<int>(draw.uniform(0, level == 0 ? 1 : 3)));
@@ -109,7 +108,7 @@ std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cach
   return cache.scope == sim::Scope::kGpu ? "GPU" : fmt::format("{} SMs", machine.sms_per_tpc);
 }
 
-// A constant L1.5 that holds all the constants there may be, and code too: what of it shows beside code only.
+// A constant L1.5 that is larger than all constants and also holds code, so only code beside constants shows it.
 sim::MachineSpec random_constant_machine(std::uint64_t seed, bool& regular) {
   Draw draw(seed);
   sim::MachineSpec machine;
@@ -145,9 +144,9 @@ TEST(CodeTruth, ConstantsBesideCode) {
     int caches = 0;
     int lines = 0;
     int penalties = 0;
-    int outside = 0;  // a line that is wrong, or an interval that misses the truth
+    int outside = 0;  // a wrong line size, or an interval that misses the truth
   };
-  std::map<bool, Tally> tallies;  // by whether the replacement is LRU
+  std::map<bool, Tally> tallies;  // key: whether the replacement is LRU
   std::string misses;
   const auto add = [&](const auto& outcome) {
     const auto& [regular, line, penalty, outside, text] = outcome;
@@ -203,7 +202,7 @@ TEST(CodeTruth, ConstantsBesideCode) {
   }
 }
 
-// Lines of 64 B before lines of 128 B: of straight-line code the third cache serves every second one.
+// Behind 64-B lines, the third cache with its 128-B lines serves every second 64-B line of straight-line code.
 TEST(CodeTruth, ThirdCacheServesTheFirstOfTwoLines) {
   sim::MachineSpec machine;
   machine.info.vendor = "NVIDIA";
@@ -227,8 +226,8 @@ TEST(CodeTruth, ThirdCacheServesTheFirstOfTwoLines) {
   EXPECT_GE(*rate.high, 4.99);
 }
 
-// Sets that a hash fills unevenly overflow one after the other: no length of code is served by the cache alone.
-// Machines of the wide prior whose rates were told too high.
+// Sets that a hash fills unevenly overflow one after the other, so at no length does this cache alone serve the code.
+// Rates of these machines of the wide prior were reported too high.
 TEST(CodeTruth, RatesOfUnevenSetsMayBeLess) {
   for (const std::uint64_t seed : {328, 950, 1185, 1231}) {
     const sim::MachineSpec machine = wide_machine(seed);
@@ -245,14 +244,14 @@ TEST(CodeTruth, RatesOfUnevenSetsMayBeLess) {
   }
 }
 
-// One value of a random machine beside the truth.
+// One reported value and its truth.
 struct CodeValue {
-  std::string what;  // "LRU size": what is judged together
+  std::string what;  // "LRU size": values with the same name are judged together
   bool promised = true;
-  Finding finding;  // without a kind if the value is right, or missing and not promised
+  Finding finding;  // no kind if the value is right, or missing and not promised
 };
 
-// Everything that a discovery says of the instruction caches of one machine.
+// All reported values of the instruction caches of one machine.
 class CodeJudge {
  public:
   CodeJudge(std::uint64_t seed, const Drawn& drawn)
@@ -276,7 +275,7 @@ class CodeJudge {
     return *topology_.find_attribute(element, attribute);
   }
 
-  // `verdict`: of the value if there is one.
+  // `verdict` applies if there is a value.
   void add(const std::string& what, const std::string& element, const std::string& attribute, bool promised,
            Verdict verdict, const std::string& truth) {
     const Attribute& value = found(element, attribute);
@@ -291,7 +290,7 @@ class CodeJudge {
                                     value.low.value_or(-1), value.high.value_or(-1), value.detail, truth)}});
   }
 
-  // A number that may be off by `tolerance` although its interval misses the truth.
+  // A number within `tolerance` of the truth counts as close even if its interval misses the truth.
   void number(const std::string& what, const std::string& element, const std::string& attribute, double truth,
               double tolerance, bool promised = true) {
     const Attribute& value = found(element, attribute);
@@ -315,10 +314,10 @@ class CodeJudge {
     const double block = 32.0 * instruction;
     number("size", cache.id, "size", bytes, block);
     number("rate", cache.id, "cycles_per_instruction", cycles, 0.02 * cycles);
-    // A cache of one set misses as a whole, whatever its line: neither its ways nor its line show.
+    // A cache of one set misses as a whole for any line size, so it shows neither its ways nor its line size.
     const bool one_set = cache.size_bytes == std::uint64_t{cache.ways} * cache.line_bytes;
     number(one_set ? "ways of one set" : "ways", cache.id, "ways", cache.ways, 0, !one_set);
-    // Four stairs of the lead at least, each of two of its steps at least.
+    // The lead must cover at least four lines, and each line at least two lead steps.
     constexpr double kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - 8;
     const bool shows = bytes <= kMaxBlocks * block && cache.line_bytes >= 2 * kCodeLeadStep * instruction &&
                        4 * cache.line_bytes <= kCodeLeadInstructions * instruction;
@@ -344,7 +343,7 @@ class CodeJudge {
 
 TEST(CodeTruth, RandomMachines) {
   const std::uint64_t machines = machines_wanted();
-  struct Shares {  // of one machine each
+  struct Shares {  // one entry per machine
     std::vector<Share> wrong;
     std::vector<Share> outside;
     std::vector<Share> silent;
@@ -383,8 +382,8 @@ TEST(CodeTruth, RandomMachines) {
   }
   expect_known(first_seed(), machines, findings);
   constexpr double kGoal = 0.01;
-  // The methods for ways and lines follow the oldest line of a set out of it. If another line is replaced, they often
-  // say that they do not know.
+  // The methods for ways and lines follow the oldest line of a set until it is evicted. Under another replacement
+  // policy they are often inconclusive.
   const std::map<std::string, double> silent_goals = {{"other ways", 0.6}, {"other line", 0.4}};
   for (const auto& [what, shares] : all) {
     expect_share(what + ": wrong", shares.wrong, kGoal);
@@ -395,7 +394,7 @@ TEST(CodeTruth, RandomMachines) {
   }
 }
 
-// AMD GPUs: two or three CUs share a cache, or one has it alone because its neighbours are switched off.
+// AMD GPUs: two or three CUs share a cache, or a CU has it alone because its neighbors are disabled.
 TEST(CodeTruth, CachesOfGroupsAreFoundWithTheirGroups) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -416,7 +415,7 @@ TEST(CodeTruth, CachesOfGroupsAreFoundWithTheirGroups) {
     const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
     const Topology topology = discover(*device, {.elements = {"icache_l1"}, .full = true, .seed = seed});
     EXPECT_NEAR(topology.find_attribute("icache_l1", "size")->number().value_or(0), static_cast<double>(bytes), 256);
-    // The first of the first three CUs that has a neighbour tells.
+    // The scope comes from the first CU with a neighbor among CUs 0 to 2.
     std::size_t sharing = 1;
     for (std::uint32_t sm = 0; sm < 3 && sharing == 1; ++sm) {
       for (const auto& group : machine.sm_groups) {

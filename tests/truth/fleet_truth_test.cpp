@@ -1,4 +1,4 @@
-// Fleets drawn from a seed: how often a clean one gets a finding, and which faults are found.
+// Fleets drawn from a seed: how often a clean fleet has a finding, and which faults are found.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using test::FleetModel;
 
 constexpr std::int64_t kNow = 1900000000;
 
-// GPUTOPO_FLEETS: how many fleets instead.
+// The number of fleets, from GPUTOPO_FLEETS if it is set.
 int fleets(int usual) {
   const char* wanted = std::getenv("GPUTOPO_FLEETS");
   return wanted == nullptr ? usual : std::atoi(wanted);
@@ -34,7 +34,7 @@ test::FleetShape shape_of(int fleet) {
           .has_links = fleet % 2 == 0};
 }
 
-// Of clean fleets those with a finding.
+// The number of clean fleets with a finding.
 int alarms_of(int count, int first_seed, const std::function<test::FleetShape(int fleet)>& shape) {
   int alarms = 0;
   for (int fleet = 0; fleet < count; ++fleet) {
@@ -57,7 +57,7 @@ TEST(FleetTruth, DISABLED_LargeCleanFleets) {
 TEST(FleetTruth, OnePercentOfCleanFleetsHasAFindingAtMost) {
   const int count = fleets(200);
   const int alarms = alarms_of(count, 10001, shape_of);
-  // The seeds are fixed, so no chance has to be allowed for: none of the 200 has one.
+  // The seeds are fixed, so there is no allowance for chance: none of the 200 fleets has a finding.
   EXPECT_LE(alarms, count / 100) << "of " << count;
   RecordProperty("alarms", alarms);
 }
@@ -65,10 +65,10 @@ TEST(FleetTruth, OnePercentOfCleanFleetsHasAFindingAtMost) {
 struct Power {
   int found = 0;
   int planted = 0;
-  int others = 0;  // findings of GPUs without a fault
+  int others = 0;  // findings on GPUs without a fault
 };
 
-// A fault that is new is in the last of five runs.
+// A new fault is only in the last of five runs.
 Power power_of(FleetFault fault, double deviations, std::size_t gpus, int count, bool is_new = false) {
   Power power;
   const bool has_past = is_new || fault == FleetFault::kDriftingClock;
@@ -93,7 +93,7 @@ void expect_found(FleetFault fault, double deviations, std::size_t gpus, double 
   constexpr int kFleets = 2;
   const Power power = power_of(fault, deviations, gpus, kFleets, is_new);
   EXPECT_GE(power.found, least * power.planted) << "of " << power.planted;
-  // At most one of a hundred finds is to be false.
+  // Allows one false finding, and one more for every 20 planted faults.
   EXPECT_LE(power.others, 1 + power.planted / 20);
 }
 
@@ -109,7 +109,7 @@ TEST(FleetTruth, FaultsOfThreeDeviationsThatAreNewAreFoundAlways) {
 TEST(FleetTruth, AHalfLinkIsFoundAlways) { expect_found(FleetFault::kHalfLink, 0, 200, 1); }
 TEST(FleetTruth, AnL2OfFewerSlicesIsFoundAlways) { expect_found(FleetFault::kFewerSlices, 3, 200, 1); }
 
-// The table of docs/fleet.md: GPUTOPO_FLEETS=20 truth_tests --gtest_filter=FleetTruth.DISABLED_Power
+// The table in docs/fleet.md: GPUTOPO_FLEETS=20 truth_tests --gtest_filter=FleetTruth.DISABLED_Power
 // --gtest_also_run_disabled_tests
 TEST(FleetTruth, DISABLED_Power) {
   struct Row {

@@ -1,4 +1,4 @@
-// What --full adds of code, on random machines: jumps, and constants as operands of instructions.
+// Values of code that --full adds, on random machines: jumps, and constants as operands of instructions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace gputopo::truth {
 namespace {
 
-// Few values can be told; `least_told` is the part of them that has to be.
+// Few values can be measured; at least `least_told` of them must be right.
 void expect_right_or_silent(const Tally& tally, std::uint64_t machines, double least_told) {
   SCOPED_TRACE(tally.text);
   const int asked = tally.right + tally.wrong + tally.flagged + tally.silent;
@@ -21,7 +21,7 @@ void expect_right_or_silent(const Tally& tally, std::uint64_t machines, double l
 }
 
 TEST(JumpTruth, OfRandomMachinesAreRightOrNotTold) {
-  // Few machines have one that is told, and none takes long.
+  // Few machines report such a value, and each machine takes little time.
   const std::uint64_t machines = std::max<std::uint64_t>(machines_wanted(), 100);
   const Tally tally = tally_wide_machines(machines, [](const Truth& one) {
     return one.element == "icache_l0" ||
@@ -67,7 +67,7 @@ class OperandMachine : public ::testing::Test {
   Topology found_;
 };
 
-// As an H100 has it.
+// Same structure as on an H100.
 TEST_F(OperandMachine, AllOfASetsLinesMissAtOnce) {
   discover_operands(machine());
   EXPECT_EQ(attribute("size").number(), 2048);
@@ -88,7 +88,7 @@ TEST_F(OperandMachine, ACacheOfTheirOwnIsSharedWithNoLoads) {
   EXPECT_EQ(attribute("shared_with").value, Value(std::vector<std::string>{}));
 }
 
-// What was hit twice outlasts all loads that hit once or not at all.
+// A line that was hit twice survives all loads of lines that are hit once or never.
 TEST_F(OperandMachine, ThatKeepsWhatWasHitTwiceIsSharedAllTheSame) {
   sim::MachineSpec spec = machine();
   spec.caches[0].replacement = sim::Replacement::kSegmentedLru;
@@ -97,7 +97,7 @@ TEST_F(OperandMachine, ThatKeepsWhatWasHitTwiceIsSharedAllTheSame) {
   EXPECT_EQ(attribute("shared_with").value, Value(std::vector<std::string>{"constant_l1"}));
 }
 
-// Each operand takes a line of 32 B of one set, and what lies between two is none of the cache's.
+// Each operand takes a 32-B line of one set. The cache holds nothing of the bytes between two operands.
 TEST_F(OperandMachine, OfShortLinesNoSizeIsTold) {
   sim::MachineSpec spec = machine();
   spec.caches[0].line_bytes = spec.caches[0].sector_bytes = 32;
@@ -106,7 +106,7 @@ TEST_F(OperandMachine, OfShortLinesNoSizeIsTold) {
   EXPECT_EQ(attribute("size").reason, Reason::kInconclusive) << attribute("size").number().value_or(0);
 }
 
-// A miss brings in half a line.
+// A miss fetches half a line.
 TEST_F(OperandMachine, OfLinesInSectorsNoMissPenaltyIsTold) {
   sim::MachineSpec spec = machine();
   spec.caches[0].size_bytes = 4096;

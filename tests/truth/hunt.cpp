@@ -1,6 +1,6 @@
-// Looks for machines that fool gputopo: hunt MINUTES [FIRST_SEED [FOLDER]]. It draws machines from the wide prior, and
-// where a value is confidently wrong it makes the machine simpler as long as that stays so. What is left it writes as a
-// machine file, with the command that shows it.
+// Looks for machines that fool gputopo: hunt MINUTES [FIRST_SEED [FOLDER]]. Draws machines from the wide prior. If a
+// value is confidently wrong, simplifies the machine as long as the value stays wrong. Writes the result as a machine
+// file, with the command that shows the error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,7 +101,7 @@ std::vector<Step> steps_of(const MachineSpec& machine) {
 
 // ---- The hunt ----
 
-// The value of this name that is confidently wrong, if it still is.
+// The text of this value if it is still confidently wrong, otherwise empty.
 std::string wrong_text(const MachineSpec& machine, std::uint64_t seed, const std::string& element,
                        const std::string& attribute) {
   std::vector<Truth> truths = truths_of(machine);
@@ -130,7 +130,7 @@ Catch shrink(Catch caught, std::uint64_t seed, const Truth& truth) {
         caught = {std::move(candidate), std::move(text)};
         simpler = true;
       } catch (const Error&) {
-        continue;  // that machine is not possible
+        continue;  // the candidate is not a valid machine
       }
     }
   }
@@ -158,7 +158,7 @@ class Hunter {
     const Trial trial = try_machine(machine, seed, truths_of(machine));
     for (const Judged& judged : trial.values) {
       if (judged.verdict != Verdict::kConfidentlyWrong) continue;
-      // Alone it may be right: then what else is measured makes it wrong, and the whole machine is what shows it.
+      // The value may be right when measured alone. Then only the whole discovery shows the error.
       std::string alone = wrong_text(machine, seed, judged.truth.element, judged.truth.attribute);
       if (alone.empty()) {
         write(machine, seed, judged.truth, judged.text + " (with all else that is discovered)");
@@ -189,7 +189,7 @@ class Hunter {
 
 int hunt(int argc, char** argv) {
   const double minutes = argc > 1 ? std::strtod(argv[1], nullptr) : 10;
-  // Other machines each time, unless a seed is given.
+  // Draws other machines each time, unless a seed is given.
   const auto now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : now % 1'000'000'000;
   const std::filesystem::path folder = argc > 3 ? argv[3] : "build/hunt";

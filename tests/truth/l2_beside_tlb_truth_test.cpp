@@ -1,4 +1,4 @@
-// An L2 that is larger than a TLB reaches: misses of the TLB are no parts of it, and its size is its own.
+// An L2 larger than the reach of a TLB: TLB misses must not be taken for partitions or change the size of the L2.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ sim::MachineSpec machine_of_small_tlb(std::uint64_t seed) {
   for (sim::CacheSpec& cache : machine.caches) {
     if (cache.id != "l2") continue;
     cache.ways = 16;
-    cache.copies_far_lines = false;  // one SM sees all of it
+    cache.copies_far_lines = false;  // one SM sees the whole L2
     cache.index = draw.pick({sim::IndexHash::kModulo, sim::IndexHash::kMixed});
     constexpr std::uint64_t kGranule = 2 * 16 * 128;
     cache.size_bytes = static_cast<std::uint64_t>(draw.log_uniform(4 << 20, 48 << 20)) / kGranule * kGranule;
@@ -90,7 +90,7 @@ TEST(L2BesideTlbTruth, MissesOfTheTlbAreNoPartOfIt) {
   EXPECT_LE(silent, values / 10) << "a report that says nothing is never wrong";
 }
 
-// As long as the way from L2 to memory, so that single loads do not tell a miss of the TLB from one of L2.
+// A TLB miss takes as long as the way from L2 to memory, so single loads cannot tell it from an L2 miss.
 TEST(L2BesideTlbTruth, MissesThatTakeAsLongAsMemoryHideNoEnd) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
   truth::take_groups(machine, 8);

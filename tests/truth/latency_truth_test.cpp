@@ -1,5 +1,5 @@
-// Latencies of machines that made them wrong: caches whose lines an evictor leaves, TLBs smaller than an array,
-// outliers, loops that cost something, clocks that drift.
+// Latencies on machines that once made them wrong: caches whose lines survive an evictor, TLBs smaller than an array,
+// outliers, loop overhead and clock drift.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ CacheSpec& cache_of(MachineSpec& machine, const std::string& id) {
   throw std::runtime_error("the machine has no " + id);
 }
 
-// A quiet machine with an L2 of its own kind in one or two parts; all else is a V100's or an MI300X's.
+// A quiet machine with its own L2 in one or two partitions; otherwise a V100 or an MI300X.
 MachineSpec machine_of(Draw& draw, bool with_l3 = false) {
   MachineSpec machine = sim::parse_machine(*sim::builtin_machine(with_l3 ? "mi300x" : "v100"));
   machine.noise = {.jitter_cycles = draw.uniform(0.5, 2), .outlier_probability = 0.0005, .outlier_cycles = 300};
@@ -62,8 +62,8 @@ MachineSpec machine_of(Draw& draw, bool with_l3 = false) {
   return machine;
 }
 
-// The latency of each of these elements is told, and its interval holds the truth; or misses of a TLB take as long as
-// the next level, and that is said. How many are told goes to `told`.
+// Each element's latency has a value whose interval holds the truth, or is inconclusive because TLB misses take as
+// long as the next level. Adds the number of values to `told`.
 void expect_latencies(const MachineSpec& machine, const std::vector<std::string>& elements, std::uint64_t seed,
                       std::size_t& told) {
   const auto device = sim::make_sim_device(machine, seed);

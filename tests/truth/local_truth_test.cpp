@@ -1,4 +1,4 @@
-// L1 as local loads see it, on machines whose truth is known: those of GPUs, and those that would fool it.
+// L1 as seen by local loads, on machines with known truth: models of GPUs, and machines that could fool the probe.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class LocalTruth : public ::testing::Test {
   Topology topology_;
 };
 
-// Mei et al. 2014, section 2: Kepler's L1 is for local memory, and 64 KB with shared memory.
+// Mei et al. 2014, section 2: Kepler's L1 serves local memory, and has 64 KB together with shared memory.
 TEST_F(LocalTruth, OfKeplerItAloneShowsL1) {
   discover_machine(builtin("gtx780"), {"local", "l1"});
   EXPECT_EQ(attribute("l1", "size").reason, Reason::kNotPresent);
@@ -60,7 +60,7 @@ TEST_F(LocalTruth, OfKeplerItAloneShowsL1) {
   EXPECT_NEAR(sizes[2], 16 << 10, 1024);
 }
 
-// Kepler with global loads in L1, which is apart from the cache of textures.
+// Kepler with global loads in L1, which is separate from the texture cache.
 TEST_F(LocalTruth, OfK20cItIsTheL1OfGlobalLoads) {
   discover_machine(builtin("k20c"), {"local", "l1.size"});
   EXPECT_NEAR(number("size"), 48 << 10, 512);
@@ -93,8 +93,8 @@ TEST_F(LocalTruth, WithoutSuchLoadsItIsNotSupported) {
   EXPECT_EQ(attribute("local", "size").reason, Reason::kNotSupported);
 }
 
-// Under a hash all sets of an L1 with lines of 32 B are filled by a quarter of the lines: a footprint that is four
-// times as large as the cache fits.
+// With a hashed index, a quarter of the 32-B lines fills all sets of an L1, so a footprint of four times its size
+// fits.
 TEST_F(LocalTruth, OfShortLinesNoSizeIsTold) {
   sim::MachineSpec machine = test::two_level_machine();
   machine.caches[0].line_bytes = machine.caches[0].sector_bytes = 32;
@@ -114,7 +114,7 @@ TEST_F(LocalTruth, AnL1ThatHoldsAllOfItIsAtLeastThatLarge) {
   EXPECT_THAT(attribute("local", "size").detail, HasSubstr("so it is at least that large"));
 }
 
-// A cache of its own for spilled registers, smaller than L1.
+// A separate cache for spilled registers, smaller than L1.
 TEST_F(LocalTruth, AnotherCacheIsNotTakenForL1) {
   sim::MachineSpec machine = test::two_level_machine();
   sim::CacheSpec own = machine.caches[0];
@@ -130,7 +130,7 @@ TEST_F(LocalTruth, AnotherCacheIsNotTakenForL1) {
   EXPECT_THAT(partners(), IsEmpty());
 }
 
-// What a miss fetches shows where it is longer than the steps of a thread, and does not make the cache look smaller.
+// Fetches longer than a thread's stride show in the misses, but must not make the cache look smaller.
 TEST_F(LocalTruth, LongFetchesDoNotChangeTheSize) {
   sim::MachineSpec machine = test::two_level_machine();
   machine.caches[0].line_bytes = machine.caches[0].sector_bytes = 256;
@@ -139,7 +139,7 @@ TEST_F(LocalTruth, LongFetchesDoNotChangeTheSize) {
   EXPECT_NEAR(number("miss_penalty"), test::kL2Cycles - test::kL1Cycles, 4);
 }
 
-// An L2 that does not hold what is written: misses go to memory too, and to both from what a walk leaves.
+// L2 does not hold all written lines, so misses go to L2 or memory, depending on what a walk leaves in each.
 TEST_F(LocalTruth, ASmallL2IsNotTakenForL1) {
   sim::MachineSpec machine = test::two_level_machine();
   machine.caches[1].size_bytes = 128 << 10;
@@ -148,7 +148,7 @@ TEST_F(LocalTruth, ASmallL2IsNotTakenForL1) {
   EXPECT_NEAR(number("miss_penalty"), test::kL2Cycles - test::kL1Cycles, 4);
 }
 
-// Another process evicts lines and delays loads of one program in fifty.
+// Another process evicts lines and delays loads in one program of fifty.
 TEST_F(LocalTruth, ANeighbourDoesNotMakeItSmaller) {
   sim::MachineSpec machine = test::two_level_machine();
   machine.noise = {.jitter_cycles = 1.5,

@@ -1,5 +1,5 @@
-// What SMs share as random machines have it: the sets and ways of L2, its slices, and which SMs
-// are near which of its partitions.
+// Structures that SMs share, on random machines: sets and ways of L2, its slices, and which SMs are near which of its
+// partitions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ sim::CacheSpec& l2_of(sim::MachineSpec& machine) {
                        [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
 }
 
-// What is found of the machine's L2, which has so many sets in each partition, is what the machine has.
+// Expects the machine's true L2 structure; `sets` is the number of sets in each partition.
 void expect_structure(const sim::MachineSpec& machine, const sim::CacheSpec& l2, std::uint32_t sets) {
   DiscoverOptions options;
   options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
-  options.budget_seconds = 1e5;  // the simulator takes longer than what it plays
+  options.budget_seconds = 1e5;  // the simulator is slower than a GPU
   truth::log_if_asked(l2.size_bytes, options);
   const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
   const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
@@ -37,7 +37,7 @@ void expect_structure(const sim::MachineSpec& machine, const sim::CacheSpec& l2,
   EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
 }
 
-// An L2 small enough to be walked: its ways, sets and index, whatever the L1 before it.
+// An L2 small enough to be walked: its ways, sets and index, for any L1 in front of it.
 TEST(MapTruth, StructureOfASmallL2) {
   truth::Draw draw(2);
   for (int trial = 0; trial < 8; ++trial) {
@@ -57,7 +57,7 @@ TEST(MapTruth, StructureOfASmallL2) {
   }
 }
 
-// An L2 of many lines, in partitions or not: what is near an SM is told.
+// A large L2 with or without partitions; the values describe the partition near an SM.
 TEST(MapTruth, StructureOfALargeL2) {
   truth::Draw draw(3);
   for (int trial = 0; trial < 6; ++trial) {
@@ -68,7 +68,7 @@ TEST(MapTruth, StructureOfALargeL2) {
     l2.replacement = trial % 3 == 2 ? sim::Replacement::kRandom : sim::Replacement::kLru;
     const std::uint32_t partitions = trial % 2 == 0 ? 2 : 1;
     if (partitions == 1) truth::take_partitions(machine);
-    // Copies that are replaced at random stay nowhere for long.
+    // Copies under random replacement do not stay long.
     if (l2.replacement == sim::Replacement::kRandom) l2.copies_far_lines = false;
     const auto sets = draw.pick<std::uint32_t>({2048, 4096, 8192});
     l2.size_bytes = std::uint64_t{l2.line_bytes} * l2.ways * sets * partitions;
@@ -79,8 +79,7 @@ TEST(MapTruth, StructureOfALargeL2) {
   }
 }
 
-// Machines whose SMs are near one of two L2 partitions, as drawn: the halves and the slices come out, whatever the
-// noise.
+// SMs near one of two L2 partitions, as drawn. The near SMs and the slices must come out under any noise.
 TEST(MapTruth, SmsNearEachPartition) {
   truth::Draw draw(1);
   int told = 0;
@@ -113,7 +112,7 @@ TEST(MapTruth, SmsNearEachPartition) {
       slices_right += *slices.number() == machine.slices->count ? 1 : 0;
     }
     const Attribute& near = *topology.find_attribute("l2", "near_sms");
-    // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
+    // If TPCs differ as much as partitions do, no value is fine, but a wrong value is not.
     if (!near.available()) {
       EXPECT_EQ(near.reason, Reason::kInconclusive) << near.detail;
       continue;
@@ -134,9 +133,9 @@ TEST(MapTruth, SmsNearEachPartition) {
   EXPECT_GE(slices_right, 8);
 }
 
-// An L2 in partitions whose latencies lie 5% to 150% apart, with copies of far lines or a whole cache behind, some of
-// whose slices lie where SMs are and not where lines are at home: how many there are, and whose they are. Repeated
-// loads told nothing of the closest, seven of eight, and positions for sides.
+// Partitions of L2 with latencies 5% to 150% apart, with or without copies of far lines, and slices whose latencies
+// depend on the SM's position, not on its partition: their number and the SMs near each. With repeated loads, the
+// closest partitions gave no value, eight came out as seven, and positions as partitions.
 TEST(MapTruth, PartitionsAtAnyDistance) {
   truth::Draw draw(4);
   int told = 0;
@@ -194,8 +193,8 @@ TEST(MapTruth, PartitionsAtAnyDistance) {
   EXPECT_GE(partitioned, kMachines / 2);
 }
 
-// Near memory that takes about as long as a far hit, as on an H200: such loads counted as far hits (5 cycles too many),
-// and what one SM was thought to see of L2 was what only far memory shows.
+// Near memory takes about as long as a far L2 hit, as on an H200. Such loads once counted as far hits (5 cycles too
+// many), and the part of L2 that one SM sees came out as what only far memory shows.
 TEST(MapTruth, FarHitsBesideNearMemory) {
   truth::Draw draw(5);
   constexpr int kMachines = 4;

@@ -1,5 +1,5 @@
-// A cache whose sets take many neighbouring lines each: a few of them drive each other out while the rest is empty. Its
-// size by footprints, that of one set, is the mistake.
+// A cache whose sets each hold many neighboring lines: a few such lines evict one another while the rest is empty. A
+// size from footprints would be that of one set.
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
@@ -10,7 +10,7 @@
 namespace gputopo {
 namespace {
 
-// Of the nearest constant cache of an H200, which differs by these.
+// Changes to the nearest constant cache of an H200.
 struct ConstantCache {
   std::uint64_t size_bytes;
   std::uint32_t sector_bytes;
@@ -53,7 +53,7 @@ TEST(NeighbourSetsTruth, LinesInTurnAreMeasured) {
   EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
 }
 
-// Smaller than every footprint: only the tiny array fits, and that is too little to say that neighbours share a set.
+// Every footprint is larger than this cache; only the tiny array fits, which cannot show that neighbors share a set.
 TEST(NeighbourSetsTruth, ACacheOfThreeLinesIsMeasured) {
   const Topology topology = discover_constants({.size_bytes = 384, .sector_bytes = 32, .ways = 3});
   EXPECT_EQ(topology.find_attribute("constant_l1", "size")->number(), 384);

@@ -1,5 +1,5 @@
-// Machines with another process on them, which empties all caches whenever it has its turn: nothing that was measured
-// meanwhile may look like a property of the machine.
+// Machines with another process that evicts all cached lines in its turns. No value measured during a turn may look
+// like a property of the machine.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace gputopo::truth {
 namespace {
 
-// As seen on an H200: 2.1 ms for each.
+// Turns as measured on an H200: 2.1 ms for each process.
 constexpr sim::NeighbourSpec kStreaming{.turn_cycles = 4.15e6, .neighbour_turn_cycles = 4.85e6, .bandwidth_share = 0.6};
 
 sim::MachineSpec machine_with(const std::string& name, std::optional<sim::NeighbourSpec> neighbour) {
@@ -34,15 +34,15 @@ DiscoverOptions what_is_measured(const std::string& vendor) {
 
 Topology discover_machine(const sim::MachineSpec& machine, std::uint64_t seed) {
   DiscoverOptions options = what_is_measured(machine.info.vendor);
-  options.budget_seconds = 600;  // sanitizers make a minute too little
+  options.budget_seconds = 600;  // a minute is too short under sanitizers
   return discover(*sim::make_sim_device(machine, seed), options);
 }
 
 struct Difference {
-  int values = 0;     // of the idle machine
+  int values = 0;     // values of the idle machine
   int wrong = 0;      // more than 3% off
   int missing = 0;    // without a value
-  int disturbed = 0;  // that say so
+  int disturbed = 0;  // missing with the reason that the GPU was disturbed
   std::string text;
 };
 
@@ -69,7 +69,7 @@ Difference compare(const Topology& idle, const Topology& busy) {
   return difference;
 }
 
-// Values of an idle H200 that are compared: a comparison of nothing finds no difference.
+// The least number of compared values of an idle H200: a comparison of no values would find no difference.
 constexpr int kLeastValues = 8;
 
 TEST(Neighbour, ThatNobodyNoticesMakesValuesWrong) {

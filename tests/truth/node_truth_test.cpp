@@ -1,4 +1,4 @@
-// Random nodes: what is measured of their links against what they are made of. Nobody tuned a method to one of them.
+// Compares the links that are measured on random nodes with their truth. No method is tuned to one of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace gputopo::node {
 namespace {
 
-// Draws: 1 to 6 GPUs; 1 to 3 NUMA nodes; uplinks that 1 to 3 GPUs share, in other directions other rates, some with a
-// total for both; GPUs joined by a switch, by one whose ports are alike, by one that they all share besides (each GPU
-// or each half of them has its own), in a ring, or through the host alone; engines slower than the links; noise of 0.1
-// to 0.5%.
+// Draws 1 to 6 GPUs; 1 to 3 NUMA nodes; uplinks that 1 to 3 GPUs share, with different rates in each direction and
+// some with a limit on the total; GPUs joined by a switch, by a switch with equal ports, by such a switch with a
+// trunk for all pairs or for pairs across halves, or in a ring; copy engines and SMs slower than the links; noise of
+// 0.1% to 0.5%.
 class RandomNode {
  public:
   explicit RandomNode(std::uint64_t seed) : random_(sim::derive_seed(seed, 77)) {
@@ -78,7 +78,7 @@ class RandomNode {
 
   void join_gpus() {
     const auto count = static_cast<std::uint32_t>(spec_.info.gpus.size());
-    const std::uint32_t kind = random_.below(4);  // of two ports are alike
+    const std::uint32_t kind = random_.below(4);  // kinds 2 and 3: equal ports
     std::vector<std::size_t> ports;
     for (std::uint32_t i = 0; i < count; ++i) ports.push_back(segment(30e9, 450e9));
     if (kind >= 2) {
@@ -103,7 +103,7 @@ class RandomNode {
           spec.over = {{ports[i], false}, {ports[j], true}};
           const bool is_across = i < count / 2 && j >= count / 2;
           if (kind == 3 && (is_across || !joins_halves)) spec.over.push_back({trunk, false});
-        } else {  // round the ring: port i leads from i to the next
+        } else {  // a ring: port i leads from GPU i to the next
           for (std::uint32_t at = i; at < j; ++at) spec.over.push_back({ports[at], false});
         }
         spec_.paths.push_back(spec);
@@ -128,18 +128,18 @@ double number_of(const AttributeMap& attributes, std::string_view name) {
 struct Coverage {
   std::size_t held = 0;
   std::size_t all = 0;
-  std::size_t sharing_pairs = 0;  // of links that clearly share a part
+  std::size_t sharing_pairs = 0;  // links that clearly share a segment
   std::size_t separate_pairs = 0;
 };
 Coverage coverage;
 
 void expect_near(const AttributeMap& attributes, std::string_view name, double truth, const std::string& where) {
-  // What is made of several times has the noise of all of them.
+  // A value computed from several times has the noise of all of them.
   const double tolerance = name == "copy_half_size" ? 0.03 : name.starts_with("both_ways") ? 0.02 : 0.01;
   EXPECT_NEAR(number_of(attributes, name), truth, tolerance * truth) << where << " " << name;
   const Attribute* attribute = find(attributes, name);
   if (attribute == nullptr || !attribute->available()) return;
-  constexpr double kBeside = 0.001;  // of a copy, beside its bytes
+  constexpr double kBeside = 0.001;  // fixed cost of a copy, relative to its bytes
   ++coverage.all;
   coverage.held += *attribute->low * (1 - kBeside) <= truth && truth <= *attribute->high * (1 + kBeside) ? 1 : 0;
 }
@@ -158,7 +158,7 @@ void check_link(const NodeSpec& spec, const LinkReport& link) {
   const PathSpec& path = path_of(spec, link);
   expect_near(link.attributes, "copy_bandwidth", rate(TransferOp::kCopy), where);
   expect_near(link.attributes, "copy_latency", path.copy_ns + 4096 / rate(TransferOp::kCopy) * 1e9, where);
-  // bytes / (copy_ns + bytes / rate) is half of the rate.
+  // At this size, bytes / (copy_ns + bytes / rate) is half of the rate.
   expect_near(link.attributes, "copy_half_size", path.copy_ns * 1e-9 * rate(TransferOp::kCopy), where);
   const auto beside = [&](TransferOp op) { return fair_rates(spec, op, {transfer, {link.to, link.from}}).front(); };
   expect_near(link.attributes, "both_ways_copy_bandwidth", beside(TransferOp::kCopy), where);
@@ -179,14 +179,14 @@ void check_link(const NodeSpec& spec, const LinkReport& link) {
   }
 }
 
-// What two transfers keep of their rates beside each other.
+// The least part of its own rate that either transfer keeps when both run together.
 double least_share(const NodeSpec& spec, const Transfer& one, const Transfer& other) {
   const std::vector<double> together = fair_rates(spec, TransferOp::kCopy, {one, other});
   return std::min(together[0] / fair_rates(spec, TransferOp::kCopy, {one}).front(),
                   together[1] / fair_rates(spec, TransferOp::kCopy, {other}).front());
 }
 
-// Those that clearly share a part are named where all at once are slower, and none that clearly do not.
+// If all at once are slower, pairs that clearly share a segment are named, and clearly separate ones are not.
 void check_sharing(const NodeSpec& spec, const NodeReport& report) {
   const auto found = std::ranges::find(report.together, "host_to_all", &TogetherReport::id);
   if (found == report.together.end()) return;
@@ -229,7 +229,7 @@ TEST(NodeTruth, LinksOfRandomNodesAreWhatTheyAre) {
     check_sharing(spec, report);
     if (HasFailure()) return;
   }
-  constexpr std::size_t kLeastPairs = 100;  // a walk over no pairs would be no success
+  constexpr std::size_t kLeastPairs = 100;  // a loop over no pairs must not pass
   EXPECT_GE(coverage.sharing_pairs, kLeastPairs);
   EXPECT_GE(coverage.separate_pairs, kLeastPairs);
   constexpr double kPromised = 0.95;

@@ -1,4 +1,4 @@
-// What one SM reads of what all SMs share, and the curve over footprints beside it.
+// Bandwidth of one SM from levels that all SMs share, and its curve over footprints.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST_F(OneSmTruth, WhereAnSmHasLessUnderWayThanTheWayTakesThatIsTheLimit) {
   EXPECT_NEAR(*topology.find_attribute("l2", "sm_read_bandwidth")->number(), 240e9, 0.02 * 240e9);
 }
 
-// One SM to the end, from its L1 on; all of them from what has work for each of them on.
+// The curve of one SM begins in its L1; the curve of all SMs begins where each SM has work.
 TEST_F(OneSmTruth, TheCurveShowsEachLevel) {
   sim::MachineSpec machine = h200();
   machine.sm_bytes_per_second = 100e9;

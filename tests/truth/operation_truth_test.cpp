@@ -1,4 +1,4 @@
-// Operations: what the probes say against what random machines are, and against the tables of Wong et al., ISPASS 2010.
+// Compares the probes of operations with random machines and with the tables of Wong et al., ISPASS 2010.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 namespace gputopo::truth {
 namespace {
 
-// Pipes of any width that some operations share, and schedulers.
+// Pipes of any width, each shared by some operations, and schedulers.
 sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
   Draw draw(seed);
   sim::MachineSpec machine;
@@ -55,7 +55,7 @@ sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
   return machine;
 }
 
-// Of an operation: the most of those that are tried with so many chains at most.
+// The highest throughput of an operation over the tested numbers of warps, with at most `most_streams` chains.
 double true_throughput(const sim::MachineSpec& machine, const OperationInfo& operation, const sim::OperationSpec& spec,
                        double most_streams) {
   const sim::ComputeSpec& compute = *machine.compute;
@@ -112,7 +112,7 @@ PipeTally judge_machine(std::uint64_t seed) {
       expect(latency->reason == Reason::kNotSupported, "latency", *latency, 0);
       continue;
     }
-    // A chain waits for the pipe, too, where that needs longer for a warp.
+    // A chain also waits for the pipe if a warp occupies it for longer.
     const sim::ComputeSpec& compute = *machine.compute;
     const double lanes = spec->second.lanes_per_cycle > 0 ? spec->second.lanes_per_cycle
                                                           : compute.pipes.at(spec->second.pipe).lanes_per_cycle;
@@ -121,7 +121,7 @@ PipeTally judge_machine(std::uint64_t seed) {
         std::max({spec->second.latency_cycles, of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
                   of_scheduler * spec->second.instructions * compute.issue_cycles});
     const double rate = true_throughput(machine, operation, spec->second, 4);
-    // Eight chains are tried where four nearly fill what may be the unit.
+    // The probe tries eight chains if four nearly fill what may be the unit.
     const double more = std::max(rate, true_throughput(machine, operation, spec->second, 8));
     expect(latency->number() && std::abs(*latency->number() - cycles) <= 0.5 + 0.001 * cycles, "latency", *latency,
            cycles);
@@ -150,7 +150,7 @@ struct PairTally {
   std::vector<std::string> wrong;
 };
 
-// Operations of one pipe are told together, and those of two apart, or the pair is not told.
+// Operations of one pipe must be reported together and those of two pipes apart, or the pair is not told apart.
 PairTally judge_pairs(std::uint64_t seed) {
   sim::MachineSpec machine = random_pipe_machine(seed);
   const auto device = sim::make_sim_device(machine, seed, 1);
@@ -210,11 +210,11 @@ TEST(OperationTruth, RandomPipesAreToldApart) {
 struct UnitTally {
   std::map<std::string, int> told;  // values without a flag, by attribute
   std::vector<std::string> wrong;
-  int full_of_blocks = 0;   // machines whose SMs hold as many blocks of one warp as they may
-  int with_arithmetic = 0;  // machines with the operations that schedulers are counted by
+  int full_of_blocks = 0;   // machines whose SMs can hold the maximum of one-warp blocks
+  int with_arithmetic = 0;  // machines with the operations that the count of schedulers needs
 };
 
-// What an SM holds and what its clocks say, on machines of all kinds.
+// Capacities and clocks of the SMs of random machines.
 UnitTally judge_units(std::uint64_t seed) {
   Draw draw(seed);
   sim::MachineSpec machine = random_pipe_machine(seed);
@@ -283,12 +283,12 @@ TEST(OperationTruth, WhatAnSmHoldsOfRandomMachines) {
   EXPECT_GE(all.told["shared_unit"], all.full_of_blocks * 9 / 10);
   EXPECT_GE(all.with_arithmetic, count / 3);
   EXPECT_GE(all.told["schedulers"], all.with_arithmetic * 4 / 10);
-  // Compilers give registers in steps, and the numbers of most machines leave two units possible.
+  // Compilers allocate registers in steps, and on most machines the results are compatible with two units.
   EXPECT_GE(all.told["register_unit"], count / 4);
   EXPECT_EQ(all.told["register_file"], all.told["register_unit"]);
 }
 
-// What control and launches of a random machine take, against what is found.
+// Returns the values of control flow and launches that differ from the random machine's truth.
 std::vector<std::string> wrong_control(std::uint64_t seed) {
   sim::MachineSpec machine = random_pipe_machine(seed);
   Draw draw(seed + 7'000'000);
@@ -326,7 +326,7 @@ std::vector<std::string> wrong_control(std::uint64_t seed) {
     if (value >= 0 && std::abs(value - truth) <= slack + tolerance * truth) return;
     wrong.push_back(fmt::format("seed {}: {} {}, truth {} ({})", seed, name, value, truth, attribute->detail));
   };
-  constexpr double kOperations = 32;  // of a round
+  constexpr double kOperations = 32;  // per round
   const double loop = compute.loop_cycles / kOperations;
   expect("control", "branch_cost", branch, loop + 0.5, 0.01);
   expect("control", "call_cost", call, loop + 0.5, 0.01);
@@ -348,7 +348,7 @@ TEST(OperationTruth, JumpsBarriersAndLaunchesOfRandomMachines) {
   for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
 }
 
-// An H200 of which some answers are others.
+// A simulated H200 with some results changed.
 class OtherAnswers : public Device {
  public:
   using Change = std::function<void(const OperationProgram&, OperationResult&)>;
@@ -370,7 +370,7 @@ class OtherAnswers : public Device {
   std::unique_ptr<Device> device_ = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1, 1);
 };
 
-// On an H200 eight chains of cvt.f32.f64 became one, which seemed to do 428 a clock of 14.
+// On an H200 the compiler merged eight chains of cvt.f32.f64 into one, which seemed to run 428 per clock, not 14.
 TEST(OperationTruth, WhatTheCompilerMergedIsNotTheMost) {
   constexpr std::uint32_t kMerged = 8;
   bool is_merged = false;
@@ -389,7 +389,7 @@ TEST(OperationTruth, WhatTheCompilerMergedIsNotTheMost) {
   EXPECT_THAT(throughput->flags, testing::Not(testing::Contains(testing::StartsWith("operations_merged"))));
 }
 
-// An H200's first run of a kernel waits for code that no cache holds: one warp seemed to do 1.4 times what it does.
+// On an H200 the first run of a kernel waits for code that no cache holds: one warp seemed to do 1.4 times its work.
 TEST(OperationTruth, CodeThatNoCacheHoldsIsNoScheduler) {
   std::set<std::pair<OperationId, std::uint32_t>> run;
   OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
@@ -401,7 +401,7 @@ TEST(OperationTruth, CodeThatNoCacheHoldsIsNoScheduler) {
   EXPECT_EQ(found.find_attribute("registers", "schedulers")->number(), 4);
 }
 
-// The registers of a lane may be enough for one chain and not for four.
+// The registers of a lane may suffice for one chain but not for four.
 TEST(OperationTruth, RefusedChainsThatTakeTurnsTakeNothingFromOne) {
   bool is_refused = false;
   OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
@@ -418,8 +418,8 @@ TEST(OperationTruth, RefusedChainsThatTakeTurnsTakeNothingFromOne) {
   EXPECT_NEAR(find(attributes, AttributeId::kThroughput)->number().value_or(0), 21.3, 0.3);
 }
 
-// As membar.sys of an H200: a launch has SMs in one rhythm or all of them in a slower one, and in the first some have
-// more than others.
+// Like membar.sys on an H200: in some launches all SMs are slow; in the others they are faster, and some SMs get more
+// than others.
 TEST(OperationTruth, WhatSmsShareByTurnsIsTheSameInTenRuns) {
   Draw draw(first_seed());
   OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
@@ -443,7 +443,7 @@ TEST(OperationTruth, WhatSmsShareByTurnsIsTheSameInTenRuns) {
   EXPECT_LE(*std::ranges::max_element(rates), 1.01 * *std::ranges::min_element(rates)) << testing::PrintToString(rates);
 }
 
-// Half of the SMs had a neighbour, in as many of the first launches.
+// Half of the SMs have a neighbor in the first `launches` launches.
 Attribute throughput_of_disturbed(int launches) {
   OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
     if (!program.every_sm || program.warps < 32 || launches-- <= 0) return;
@@ -462,7 +462,7 @@ TEST(OperationTruth, WhatWasDisturbedIsRunLonger) {
   EXPECT_THAT(throughput.flags, testing::Not(testing::Contains(testing::StartsWith("disturbed"))));
 }
 
-// A recording that was made before has no longer ones.
+// An old recording has no longer programs.
 TEST(OperationTruth, ALatencyThatCannotBeRunLongerStaysDisturbed) {
   int runs = 0;
   OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
@@ -476,13 +476,13 @@ TEST(OperationTruth, ALatencyThatCannotBeRunLongerStaysDisturbed) {
   EXPECT_EQ(latency->reason, Reason::kInconclusive) << latency->detail;
 }
 
-// What fewer warps do is no more than a part of it then.
+// The throughput of fewer warps is then only a lower bound.
 TEST(OperationTruth, WhatStaysDisturbedSaysSo) {
   const Attribute throughput = throughput_of_disturbed(1'000'000);
   EXPECT_THAT(throughput.flags, testing::Contains(testing::StartsWith("disturbed: 32 warps may do more: ")));
 }
 
-// Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are given in units of 4 to 64
+// Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are allocated in units of 4 to 64
 // threads.
 TEST(OperationTruth, WongsBarrierAndRegistersComeOut) {
   const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("gt200")), 1);
@@ -499,7 +499,7 @@ TEST(OperationTruth, WongsBarrierAndRegistersComeOut) {
   EXPECT_EQ(number("registers", "schedulers"), 1);
 }
 
-// Tables III and IV. 16 warps are the 512 threads of a block there.
+// Tables III and IV. A block has 512 threads there, which are 16 warps.
 TEST(OperationTruth, WongsTablesComeOut) {
   struct Row {
     const char* operation;
@@ -524,7 +524,7 @@ TEST(OperationTruth, WongsTablesComeOut) {
     ASSERT_NE(instruction, nullptr) << row.operation;
     const Attribute* latency = find(instruction->attributes, AttributeId::kLatency);
     const Attribute* throughput = find(instruction->attributes, AttributeId::kThroughput);
-    // Whole clocks, and two digits.
+    // The tables give whole clocks, and two digits of throughput.
     EXPECT_NEAR(latency->number().value_or(0), row.latency_cycles, 0.5 + 0.001 * row.latency_cycles) << row.operation;
     EXPECT_NEAR(throughput->number().value_or(0), row.per_clock, 0.02 * row.per_clock + 0.005) << row.operation;
   }

@@ -1,4 +1,4 @@
-// Windows of page tables behind the TLBs of random machines, as on Kepler, and TLBs of few entries that are none.
+// Page-table windows behind the TLBs of random machines, as on Kepler. TLBs of few entries are not windows.
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
@@ -76,7 +76,7 @@ TEST(PageWindowTruth, TlbsOfTwoAndMoreEntriesAreNone) {
     const Attribute* patterns = found.find_attribute("device", "latency_patterns");
     ASSERT_TRUE(patterns != nullptr && patterns->available());
     EXPECT_EQ(patterns->find_detail("page_window_bytes"), nullptr);
-    // How many there are is not told here: the entries reach farther than the memory goes. They are not denied.
+    // The entries reach farther than the memory, so their number cannot be measured. The level must not be denied.
     EXPECT_EQ(found.find_attribute("tlb_l3", "entries")->reason, Reason::kInconclusive);
   }
 }

@@ -1,5 +1,5 @@
-// What all SMs share lies nearer some than others (Wong et al. 2010, Figures 11 and 17: the least and the most over all
-// places).
+// Shared caches are nearer to some SMs than to others (Wong et al. 2010, Figures 11 and 17: least and most over all
+// placements).
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"
@@ -43,7 +43,7 @@ TEST_F(PlacementTruth, AreOneWhereAllAreAsFar) {
   EXPECT_NEAR(found[1] - found[0], 0, 0.2);
 }
 
-// The second level of textures, and the third of constants.
+// The second texture level and the third constant level.
 TEST_F(PlacementTruth, OfGt200sSharedCachesAreFound) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));
   machine.tpc_distances_cycles = {0, 6, 12, 9, 3};

@@ -1,5 +1,5 @@
-// Caches that protect lines that were hit (segmented LRU). To take one for a cache that nothing evicts, because lines
-// that are loaded once do not, is the mistake.
+// Caches that protect lines after a hit (segmented LRU). Lines that are loaded once do not evict those, which must
+// not look like a cache that nothing evicts.
 #include <gtest/gtest.h>
 
 #include "device/sim/machine/machine.h"

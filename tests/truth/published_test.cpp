@@ -1,5 +1,5 @@
-// The tables of the papers that took GPUs apart by hand, out of the machines that stand for those GPUs. Tolerances are
-// the papers' own precision: whole cycles, and whole lines of a size.
+// The tables of papers that analyzed GPUs by hand, reproduced on the models of those GPUs. Tolerances are the papers'
+// own precision: whole cycles, and whole lines for sizes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class Published : public ::testing::Test {
     return std::get<T>(*found);
   }
 
-  // Of a column over strides.
+  // The value of a column at a stride of `words` words.
   double strided(const char* element, const char* id, const std::string& column, double words) {
     for (const SampleTable& table : attribute(element, id).samples) {
       const auto cycles = std::ranges::find(table.columns, column, &Column::name);
@@ -107,7 +107,7 @@ TEST_F(Published, WongTableFive) {
   EXPECT_EQ(text("constant_l3", "scope"), "GPU");
   EXPECT_NEAR(number("constant_l3", "latency"), 220, 2);
   EXPECT_NEAR(number("constant_l3", "latency") + number("constant_l3", "miss_penalty"), 476, 4);
-  // Figure 19, in bytes per clock: of the whole GPU, and of one SM.
+  // Figure 19, in bytes per clock: for the whole GPU and for one SM.
   EXPECT_NEAR(number("constant_l3", "read_bandwidth") / 1350e6, 9.75, 0.1);
   EXPECT_NEAR(number("constant_l3", "sm_read_bandwidth") / 1350e6, 1.2, 0.02);
 
@@ -126,7 +126,7 @@ TEST_F(Published, WongTableFive) {
   EXPECT_EQ(number("texture", "ways"), 20);
   EXPECT_NEAR(number("texture", "latency"), 261, 2);
   EXPECT_NEAR(number("texture", "latency") + number("texture", "miss_penalty"), 371, 3);
-  // The second texture level, which no other loads reach.
+  // The second texture level; no other loads reach it.
   EXPECT_EQ(number("l2", "size"), 256 << 10);
   EXPECT_EQ(number("l2", "line_size"), 256);
   EXPECT_EQ(number("l2", "ways"), 8);
@@ -139,8 +139,7 @@ TEST_F(Published, WongTableFive) {
   EXPECT_NEAR(number("shared", "latency"), 38, 1);
 }
 
-// Figures 22 to 24: straight-line code does not show the 4 KB that are nearest, so the levels count from the next one
-// on.
+// Figures 22 to 24: straight-line code does not show the nearest 4 KB, so the levels count from the next cache on.
 TEST_F(Published, WongInstructionCaches) {
   discover_machine("gt200", {"icache_l0", "icache_l1", "icache_l2", "icache_l3", "constant_l15", "constant_l3"});
   EXPECT_EQ(number("icache_l0", "size"), 4 << 10);
@@ -157,7 +156,7 @@ TEST_F(Published, WongInstructionCaches) {
   EXPECT_THAT(list("icache_l2", "shared_with"), ElementsAre("constants"));
 }
 
-// Figure 23: where the other SMs of the TPC keep the second level busy, the first one shows as any other does.
+// Figure 23: if the other SMs of the TPC keep the second level busy, the first level shows like any other.
 TEST_F(Published, WongInstructionCachesUnderContention) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));
   machine.code->path[1].cycles_per_instruction = 6;
@@ -171,8 +170,8 @@ TEST_F(Published, WongInstructionCachesUnderContention) {
   EXPECT_EQ(number("icache_l3", "size"), 32 << 10);
 }
 
-// Mei et al., NPC 2014, section 4.2, of L1: which way is replaced is left to chance, and one of the four is three times
-// as likely. A discovery sees some hundreds; five together are known to 0.015.
+// Mei et al., NPC 2014, section 4.2, on L1: the replaced way is random, and one of the four ways is three times as
+// likely as the others. One discovery sees some hundred replacements; five together give shares to within 0.015.
 TEST_F(Published, MeiFermiReplacement) {
   constexpr std::uint64_t kDiscoveries = 5;
   const std::vector<double> truth = {1.0 / 6, 1.0 / 2, 1.0 / 6, 1.0 / 6};
@@ -190,7 +189,7 @@ TEST_F(Published, MeiFermiReplacement) {
 }
 
 // Mei et al., Benchmarking the Memory Hierarchy of Modern GPUs, NPC 2014: Tables 1 and 3 to 5, and Figures 8, 10 and
-// 12. Of Table 3 not what Fermi's L1 changes where it misses, by 6 to 17 cycles.
+// 12. Leaves out the 6 to 17 cycles by which misses in Fermi's L1 change Table 3.
 TEST_F(Published, MeiFermi) {
   discover_machine("gtx560ti", {"l1", "texture", "l2", "shared", "device", "tlb_l1", "tlb_l2"});
   EXPECT_EQ(number("shared", "banks"), 32);
@@ -242,7 +241,7 @@ TEST_F(Published, MeiKepler) {
   discover_machine("gtx780", {"texture", "l2", "shared", "device", "tlb"});
   EXPECT_EQ(number("shared", "banks"), 32);
   EXPECT_EQ(number("shared", "bank_width"), 8);
-  // Figures 6 and 7: what strides of 2, 4 and 6 words cost in the two modes.
+  // Figures 6 and 7: the cost of strides of 2, 4 and 6 words in both modes.
   const auto ways = [&](const char* mode, int words) {
     const double free = strided("shared", "bank_interleave", mode, 1);
     return 1 + (strided("shared", "bank_interleave", mode, words) - free) / number("shared", "conflict_cost");
@@ -290,8 +289,8 @@ TEST_F(Published, MeltzerC2070) {
   EXPECT_EQ(number("l2", "size"), 768 << 10);
   EXPECT_NEAR(detail<double>("l2", "size", "measured_bytes"), 768 << 10, 0.01 * (768 << 10));
   EXPECT_NEAR(number("l2", "latency"), 350, 3);
-  // The surface: 80 cycles in L1 whatever the stride, 350 in L2 at strides of a line, and of shorter ones a miss for
-  // each line; memory beyond both.
+  // The surface: 80 cycles in L1 at any stride. In L2 350 cycles at strides of a line or more, and one miss per line
+  // at shorter strides. Memory beyond both.
   EXPECT_NEAR(surface(16 << 10, 16), 80, 2);
   EXPECT_NEAR(surface(16 << 10, 256), 80, 2);
   EXPECT_NEAR(surface(256 << 10, 256), 350, 6);

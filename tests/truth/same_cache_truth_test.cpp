@@ -1,4 +1,4 @@
-// Caches that several spaces reach: the size of one is told of the other only where it is the same cache.
+// Caches that several spaces use: a size counts for both elements only if they are the same cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +13,7 @@
 namespace gputopo {
 namespace {
 
-// A cache of texture loads, as large as that of global loads or of so much a part of it; of global loads an SM has so
-// many.
+// `part`: size of a separate texture cache, relative to L1. `instances`: number of L1 caches in an SM.
 struct Trial {
   bool own_cache = false;
   double part = 1;
@@ -69,7 +68,7 @@ TEST_F(SameCacheTruth, NorIsASmallerOneTakenForL1) {
   EXPECT_NEAR(*size.number(), 96 << 10, 8 << 10);
 }
 
-// Of one L1 a few warps tell that textures have one, too; of several, and of a cache of their own, all warps do.
+// With one L1, a few warps show that textures have one too. In all other cases the probe needs all warps.
 TEST_F(SameCacheTruth, FewWarpsTellHowManyThereAreOfOneL1) {
   struct Expected {
     Trial trial;

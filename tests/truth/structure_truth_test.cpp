@@ -1,4 +1,4 @@
-// Structures that fooled the probes once: each a small family around it.
+// Structures that once fooled the probes, each as a small family of machines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ sim::MachineSpec machine_with_l1(std::uint32_t ways, Replacement replacement, st
   return machine;
 }
 
-// Segmented LRU was taken for LRU: the oldest goes first, and the second oldest where that was loaded again.
+// Segmented LRU was taken for LRU: it evicts the oldest line, or the next one if the oldest was loaded again.
 TEST(StructureTruth, EachPolicyHasItsName) {
   struct Case {
     Replacement replacement;
@@ -62,7 +62,7 @@ TEST(StructureTruth, EachPolicyHasItsName) {
   }
 }
 
-// Volta and Turing in the models: sets of hundreds of lines, and a constant cache that is most of what constants fill.
+// Models of Volta and Turing: sets of hundreds of lines, and a constant cache of nearly the size of all constants.
 TEST(StructureTruth, WideSetsAndConstantsNearTheirLimit) {
   const sim::MachineSpec turing = sim::parse_machine(*sim::builtin_machine("t1000"));
   EXPECT_EQ(found(turing, 1, "l1", "sets").value, Value(std::int64_t{4}));

@@ -1,5 +1,4 @@
-// TLBs as loads of textures see them, which the SM's own cache may hide: those of all loads, TLBs of their own, and
-// caches that hide them.
+// TLBs as seen by texture loads: TLBs that all loads share, separate TLBs, and TLBs that the SM's own cache hides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +44,7 @@ TEST_F(TextureTlbTruth, OfGt200AreThoseThatWongFound) {
   EXPECT_EQ(number("texture_tlb_l1", "entry_bytes"), 512 * kKib);
   EXPECT_EQ(number("texture_tlb_l1", "ways"), 16);
   EXPECT_NEAR(number("texture_tlb_l1", "miss_penalty"), 544 - 497, 2);
-  // Of so many entries lines do not stay in an L2 of 256 KB: memory serves them.
+  // L2 has 256 KB and cannot hold a line for each of so many entries: memory serves them.
   EXPECT_EQ(number("texture_tlb_l2", "reach"), 16 * kMib);
   EXPECT_EQ(number("texture_tlb_l2", "entries"), 4096);
   EXPECT_EQ(number("texture_tlb_l2", "entry_bytes"), 4 * kKib);
@@ -53,7 +52,7 @@ TEST_F(TextureTlbTruth, OfGt200AreThoseThatWongFound) {
   EXPECT_NEAR(number("texture_tlb_l2", "miss_penalty"), 753 - 544, 5);
 }
 
-// Those of all loads, where there are no others.
+// All loads share the TLBs if there are no separate ones.
 TEST_F(TextureTlbTruth, AreThoseOfAllLoadsElsewhere) {
   const sim::MachineSpec machine = machine_of("h200");
   discover_machine(machine);
@@ -80,7 +79,7 @@ TEST_F(TextureTlbTruth, OfTheirOwnAreNotThoseOfOtherLoads) {
   EXPECT_EQ(number("texture_tlb_l1", "ways"), 4);
 }
 
-// It keeps some lines, which are not translated: they must not be taken for hits of a TLB.
+// Hits in the texture cache need no translation. They must not be taken for TLB hits.
 TEST_F(TextureTlbTruth, AreNotMistakenBehindACacheThatKeepsLinesAtRandom) {
   sim::MachineSpec machine = machine_of("gt200");
   std::ranges::find(machine.caches, "texture", &sim::CacheSpec::id)->replacement = sim::Replacement::kRandom;
@@ -93,7 +92,7 @@ TEST_F(TextureTlbTruth, AreNotMistakenBehindACacheThatKeepsLinesAtRandom) {
   }
 }
 
-// Lines that exceed the SM's own cache, of 128 KiB, reach farther than the first level: it must not be denied.
+// Lines that exceed the SM's own cache of 128 KiB reach farther than the first TLB level. It must not be denied.
 TEST_F(TextureTlbTruth, ThatAreSmallerThanTheSmsCacheAreNotDenied) {
   sim::MachineSpec machine = machine_of("v100");
   machine.info.carve_outs_bytes.clear();
@@ -107,14 +106,14 @@ TEST_F(TextureTlbTruth, ThatAreSmallerThanTheSmsCacheAreNotDenied) {
   }
 }
 
-// Nothing that is there is denied, whatever L2 and the SM's own cache keep, and hardly a value is wrong.
+// No existing level is denied, whatever L2 and the SM's own cache hold, and hardly a value is wrong.
 TEST_F(TextureTlbTruth, OfRandomMachinesAreRightOrNotTold) {
   const std::uint64_t machines = (truth::machines_wanted() + 3) / 4;
   const truth::Tally tally = truth::tally_wide_machines(
       machines, [](const truth::Truth& one) { return one.element.starts_with("texture_tlb"); });
   SCOPED_TRACE(tally.text);
   EXPECT_LE(tally.wrong, 0.02 * tally.right);
-  // Caches that hide translation take half of the values; those of the others are to be told.
+  // Caches that hide translation account for half of the values; most of the rest must be reported.
   const int asked = tally.right + tally.wrong + tally.flagged + tally.silent;
   EXPECT_GE(asked, static_cast<int>(2 * machines));
   EXPECT_GE(tally.right, 0.35 * asked);

@@ -1,5 +1,5 @@
-// TLBs before an L2 whose sets or size leave little room for lines of many pages: what misses there looks like a level,
-// and the lines have to be chosen so that they stay.
+// TLBs before an L2 whose sets or size leave little room for lines of many pages. Cache misses then look like a TLB
+// level, so the probe must choose lines that stay in L2.
 #include <gtest/gtest.h>
 
 #include "support/trial.h"
@@ -35,25 +35,25 @@ double entries_found(const sim::MachineSpec& machine) {
   return entries.number().value_or(0);
 }
 
-// Noise was asked of 1024 lines, 512 B apart: these fell into a quarter of the sets and did not stay.
+// The noise was once measured on 1024 lines, 512 B apart, which fell into a quarter of the sets and were evicted.
 TEST(TlbOfSmallL2, LinesThatAreNoiseAloneStay) {
   EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 256 << 10}, 60)), 60);
 }
 
-// Lines that begin a page each, staggered over 4 KiB, fall into 32 of 2048 sets of four.
+// Lines at page starts, staggered over 4 KiB, fall into 32 of 2048 sets of four ways.
 TEST(TlbOfSmallL2, LinesAreSpreadWhereStaggeredOnesMeet) {
   EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 1 << 20, .ways = 4}, 200)), 200);
 }
 
-// 128 lines at once are a twelfth of what stays.
+// 128 lines at once are a twelfth of those that stay in L2.
 TEST(TlbOfSmallL2, MorePagesAreLoadedWhereFewShowNoLevel) {
   EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 256 << 10}, 150)), 150);
 }
 
 TEST(TlbOfSmallL2, FewLinesShowAFewEntries) { EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 64 << 10}, 12)), 12); }
 
-// Misses of 7 to 13 cycles in noise of 3 to 5, where slow loads show them once half of the pages miss and the mean of
-// all of them sooner. The entries are not told, and the reach has to say how little it knows.
+// Misses cost 7 to 13 cycles in noise of 3 to 5. Slow loads show them once half of the pages miss; the mean of all
+// loads shows them sooner. No entries are reported, and the interval of the reach must be as wide as the uncertainty.
 TEST(TlbOfSmallL2, ReachThatNoiseHidesIsNoSurerThanThat) {
   int told = 0;
   for (const std::uint64_t seed : {1277, 1295, 1517}) {

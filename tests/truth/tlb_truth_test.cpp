@@ -1,4 +1,4 @@
-// TLBs of random machines of either vendor: one or two levels of random page size, entries, ways and cost.
+// TLBs of random machines of both vendors: one or two levels of random page size, entries, ways and miss penalty.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,17 +15,17 @@
 namespace gputopo {
 namespace {
 
-// What levels are drawn from, but for what all machines have in common.
+// The choices for TLB levels that depend on the machine.
 struct Choice {
   std::vector<sim::Scope> first_scopes;
   std::vector<sim::Scope> scopes;
-  // Of a level that can be seen whole: more lines would not stay in L2, and memory has to be larger.
+  // Limits for a level that can be measured whole: L2 must hold its lines, and memory must exceed its reach.
   std::uint32_t most_entries = 0;
   std::uint64_t most_reach_bytes = 0;
 };
 
 sim::MachineSpec with_random_tlbs(truth::Draw draw, sim::MachineSpec machine, const Choice& choice) {
-  truth::take_groups(machine, 24);  // which TLB each SM uses is asked SM by SM
+  truth::take_groups(machine, 24);  // the TLB of each SM is tested separately
   machine.noise.jitter_cycles = draw.uniform(0, 3);
   machine.noise.outlier_probability = draw.uniform(0, 0.002);
   machine.tlbs.clear();
@@ -38,8 +38,8 @@ sim::MachineSpec with_random_tlbs(truth::Draw draw, sim::MachineSpec machine, co
     tlb.page_bytes = draw.pick(pages);
     tlb.entries = draw.pick(entries);
     if (level > 0) {
-      // Entries as large as those of the level before or, as on a GT200, much smaller; well behind it all the same, as
-      // on the GPUs of the papers.
+      // Entries as large as those of the first level or, as on a GT200, much smaller. The reach is still well beyond
+      // that of the first level, as on the GPUs of the papers.
       const sim::TlbSpec& before = machine.tlbs[0];
       const std::uint32_t parts = draw.chance(0.25) ? 16 : 1;
       tlb.page_bytes = std::max(pages[0], before.page_bytes / parts);
@@ -51,9 +51,9 @@ sim::MachineSpec with_random_tlbs(truth::Draw draw, sim::MachineSpec machine, co
       if (tlb.page_bytes * tlb.entries < 4 * before.page_bytes * before.entries) break;
     }
     tlb.ways = std::min(draw.pick(ways), tlb.entries);
-    // From Kepler's 6 cycles on, and clear of the jitter.
+    // At least the 6 cycles of Kepler, and clear of the jitter.
     tlb.miss_cycles = draw.log_uniform(std::max(6.0, 4 * machine.noise.jitter_cycles), 300);
-    // Of as many SMs as the level before, or more.
+    // Shared by at least as many SMs as the first level.
     tlb.scope = draw.pick(level == 0 ? choice.first_scopes : choice.scopes);
     if (level > 0) tlb.scope = std::max(tlb.scope, machine.tlbs[0].scope);
     machine.tlbs.push_back(tlb);
@@ -67,7 +67,7 @@ sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
                           {scopes, scopes, 8192, 48ull << 30});
 }
 
-// With and without an L3, of one die and of several: a UTCL1 of each CU, and a UTCL2 of each die or of all.
+// With and without an L3, with one die and several: a UTCL1 for each CU, and a UTCL2 for each die or the GPU.
 sim::MachineSpec random_amd_tlb_machine(std::uint64_t seed) {
   truth::Draw draw(seed + 1'000'000);
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine(draw.pick<const char*>({"mi210", "mi300x"})));
@@ -81,7 +81,7 @@ sim::MachineSpec random_amd_tlb_machine(std::uint64_t seed) {
                            .most_reach_bytes = std::min<std::uint64_t>(*machine.info.memory_bytes / 3, 48ull << 30)});
 }
 
-// Before caches that nobody would build, whose misses must not be taken for those of a TLB.
+// TLBs before unusual caches, whose misses must not be taken for TLB misses.
 sim::MachineSpec random_small_cache_machine(std::uint64_t seed) {
   truth::Draw draw(seed + 2'000'000);
   sim::MachineSpec machine = truth::random_amd_machine(seed);
@@ -106,7 +106,7 @@ struct TlbTally {
   int outside = 0;
 };
 
-// The least part of the values that must be right, and the largest that may be outside their intervals.
+// The least share of right values, and the largest share of values outside their intervals.
 struct Bars {
   double right = 0.99;
   double outside = 0.01;
@@ -178,12 +178,12 @@ void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines,
 
 TEST(TlbTruth, RandomMachines) { judge_tlbs(random_tlb_machine, truth::machines_wanted()); }
 
-// Many levels go without a value there. A few values are of lines that met in the cache, and wrong.
+// Many levels have no value here. A few values come from lines that conflict in the cache, and are wrong.
 TEST(TlbTruth, MissesOfSmallCachesAreNone) {
   judge_tlbs(random_small_cache_machine, (truth::machines_wanted() + 3) / 4, {.right = 0.4, .outside = 0.05});
 }
 
-// What a miss costs depends on the side that the SM lies on, as on an H200: SM 0 alone does not tell.
+// The miss penalty depends on the SM's partition, as on an H200, so SM 0 alone does not show it.
 TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
   truth::take_groups(machine, 24);
@@ -208,7 +208,6 @@ TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
   EXPECT_GT(*penalty.high, 135);
 }
 
-// A quarter as many.
 TEST(TlbTruth, RandomAmdMachines) { judge_tlbs(random_amd_tlb_machine, (truth::machines_wanted() + 3) / 4); }
 
 }  // namespace

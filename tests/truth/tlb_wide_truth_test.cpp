@@ -1,6 +1,6 @@
-// TLBs of machines outside the habits of tlb_truth_test.cpp: none at all behind hashed L2s of unknown size and many
-// partitions, 8 to 4096 entries of 4 KiB to 32 MiB, small L2s beside them, hashed indices, and up to harsh noise. A
-// value may be missing, never confidently wrong.
+// TLBs of machines outside the ranges of tlb_truth_test.cpp: no TLB at all behind hashed L2s of unknown size and many
+// partitions; 8 to 4096 entries of 4 KiB to 32 MiB; small L2s; hashed indices; up to harsh noise. A value may be
+// missing, but never confidently wrong.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ void draw_noise(truth::Draw& draw, sim::NoiseSpec& noise) {
   noise.interference_probability = tier == 2 && draw.chance(0.5) ? draw.uniform(0, 0.12) : 0;
 }
 
-// An L2 of any size, line, index, replacement and number of partitions, whose size the vendor tells or not.
+// An L2 of any size, line, index, replacement and number of partitions. The vendor may or may not report its size.
 void draw_l2(truth::Draw& draw, sim::MachineSpec& machine, double least_bytes, double most_bytes) {
   sim::CacheSpec l2;
   l2.id = "l2";
@@ -88,7 +88,7 @@ sim::TlbSpec random_tlb(truth::Draw& draw, double least_entries, double most_ent
   return tlb;
 }
 
-// No TLB shows: any level that is reported is not there.
+// These machines have no TLB, so any reported level is wrong.
 sim::MachineSpec machine_without_tlbs(std::uint64_t seed) {
   truth::Draw draw(seed + 6'000'000);
   sim::MachineSpec machine = bare_machine(draw);
@@ -127,7 +127,7 @@ std::string tlb_scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
   return sms == 1 ? "SM" : sms == machine.info.sm_count ? "GPU" : fmt::format("{} SMs", sms);
 }
 
-// Of a level that is there: whether the truth is what the value says, or within its interval.
+// For an existing level: whether the value is the truth, or its interval holds the truth.
 bool is_true(const Attribute& attribute, const std::string& what, const sim::MachineSpec& machine,
              const sim::TlbSpec& tlb) {
   if (what == "scope") return std::get<std::string>(attribute.value) == tlb_scope_name(machine, tlb.scope);
@@ -141,8 +141,8 @@ bool is_true(const Attribute& attribute, const std::string& what, const sim::Mac
   return truth >= *attribute.low && truth <= *attribute.high;
 }
 
-// Every wrong value of the seeds that each run draws has to be a known one. Of any other seeds at most `wrong_goal` may
-// be wrong and `silent_goal` missing.
+// Every wrong value of the seeds that each run draws must be listed. Of other seeds, at most `wrong_goal` may be
+// wrong and `silent_goal` missing.
 void judge(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines, double wrong_goal, double silent_goal) {
   const auto discover_tlbs = [make](std::uint64_t seed) {
     DiscoverOptions options;
@@ -218,7 +218,7 @@ TEST(TlbWideTruth, NoLevelIsReportedWhereThereIsNone) {
   judge(machine_without_tlbs, truth::machines_wanted(), 0.001, kNothingCanBeSilent);
 }
 
-// One value in a thousand may be wrong some day; what is reached so far must not get worse.
+// The goal is one wrong value in a thousand; these limits keep the present result from getting worse.
 TEST(TlbWideTruth, FewValuesAreConfidentlyWrong) {
   constexpr double kWrongSoFar = 0.015;
   constexpr double kSilentSoFar = 0.45;

@@ -1,6 +1,6 @@
-// Random machines of clear levels: nearly every value is to be there and right, not only none wrong (wide_test.cpp).
-// GPUTOPO_TRUTH_MACHINES sets how many machines (200), GPUTOPO_TRUTH_SEED the first seed; GPUTOPO_TRUTH_SHOW prints
-// what was right; GPUTOPO_TRUTH_VERBOSE has them say what each probe decides and why.
+// Random machines with clear levels: nearly every value must exist and be right; wide_test.cpp only forbids wrong
+// ones. GPUTOPO_TRUTH_MACHINES sets the number of machines (40, of which a quarter), GPUTOPO_TRUTH_SEED the first
+// seed. GPUTOPO_TRUTH_SHOW prints the results, GPUTOPO_TRUTH_VERBOSE what each probe decides and why.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Tally {
   std::uint64_t total = 0;
   std::uint64_t covered = 0;  // the interval holds the truth
   std::uint64_t intervals = 0;
-  std::uint64_t silent = 0;  // no value was given
+  std::uint64_t silent = 0;  // without a value
 };
 
 struct Outcome {
@@ -38,7 +38,7 @@ struct CacheElement {
   std::size_t depth;
 };
 
-// All caches of data that the catalogue knows.
+// All data caches in the catalogue.
 const std::vector<CacheElement>& cache_elements() {
   static const std::vector<CacheElement> kElements = [] {
     std::vector<CacheElement> elements;
@@ -50,8 +50,8 @@ const std::vector<CacheElement>& cache_elements() {
   return kElements;
 }
 
-// What the probes are to reach, in percent of the caches, and what they reach so far, which must not get worse. The two
-// differ where work remains.
+// Goals and floors, in percent of the caches. The floors are what the probes reach now and must not get worse. The
+// two differ where work remains.
 struct Bar {
   const char* attribute;
   double lru_goal;
@@ -78,14 +78,14 @@ constexpr Bar kBars[] = {
     {"replacement", 100, 100, 99, 97},
 };
 
-// No run takes as long, however busy the machine: what is found must not depend on its speed.
+// Longer than any run, so the result does not depend on host speed.
 constexpr double kMachineBudgetSeconds = 1e5;
 
 class Judge {
  public:
   Judge(std::uint64_t seed, sim::MachineSpec machine, Outcome& outcome)
       : seed_(seed), machine_(std::move(machine)), outcome_(outcome) {
-    // One thread each: the machines already run side by side.
+    // One thread each: the machines already run in parallel.
     const std::unique_ptr<Device> device = sim::make_sim_device(machine_, seed, 1);
     DiscoverOptions options;
     options.seed = seed;
@@ -104,11 +104,11 @@ class Judge {
   void judge() {
     for (const CacheElement& element : cache_elements()) {
       const sim::CacheSpec* cache = cache_at(machine_, element.space, element.depth);
-      // Two of three machines have a constant L1.5; where there is none, the next level is L2 and is found as such.
-      if (element.space == Space::kLocal) continue;  // judged by itself
+      // A third of the machines has no constant L1.5. The next level there is L2 and is reported as such.
+      if (element.space == Space::kLocal) continue;  // judged by expect_local()
       const bool may_be_l2 = element.space == Space::kConstant && element.depth > 0;
       if (cache == nullptr || (may_be_l2 && cache->id != element.id)) continue;
-      if (topology_.find_memory(element.id) == nullptr) continue;  // of the other vendor
+      if (topology_.find_memory(element.id) == nullptr) continue;  // belongs to the other vendor
       if (element.id == "l1" && cache->id == "l2") {
         expect_no_l1();
         continue;
@@ -138,14 +138,14 @@ class Judge {
 
  private:
   static bool is_judged(const std::string& element, const std::string& attribute) {
-    // Walks over all lines of an L2 take the simulator too long.
+    // Walking all lines of an L2 takes the simulator too long.
     const bool is_structure =
         attribute == "ways" || attribute == "sets" || attribute == "index" || attribute == "replacement";
     if (is_structure && element == "l2") return false;
     return find_attribute(attribute) != nullptr;
   }
 
-  // Those of the table above that GPUs of this vendor have.
+  // The data caches that GPUs of this vendor have.
   static std::vector<std::string> judged_elements(const std::string& vendor) {
     std::vector<std::string> ids;
     for (const ElementInfo* element : elements_of(vendor_of(vendor))) {
@@ -164,7 +164,7 @@ class Judge {
       miss(element, id, fmt::format("no value ({}), truth {}", attribute == nullptr ? "" : attribute->detail, truth));
       return;
     }
-    // Beside a figure of the vendor's stands what was measured.
+    // Uses the measured value where the report shows the vendor's figure.
     const Attribute found = measured_part(*attribute);
     attribute = &found;
     const double value = *attribute->number();
@@ -187,7 +187,7 @@ class Judge {
     expect(tallies, element, "sets", static_cast<double>(lines / ways), 0);
     const bool modulo = cache.index == sim::IndexHash::kModulo;
     expect_name(tallies, element, "index", lines == ways ? "none" : modulo ? "modulo" : "hashed");
-    // A cache before it that keeps lines at random hides the order, and no answer is right.
+    // A nearer cache with random replacement hides the order, so no answer is right.
     const bool hidden = element == "constant_l15" &&
                         cache_at(machine_, Space::kConstant, 0)->replacement == sim::Replacement::kRandom &&
                         cache_at(machine_, Space::kConstant, 0)->ways != 1;
@@ -204,7 +204,7 @@ class Judge {
       case sim::Replacement::kLru:
         return "lru";
       case sim::Replacement::kTreePlru:
-        return ways == 2 ? "lru" : "pseudo_lru";  // of two ways the tree knows which is the older
+        return ways == 2 ? "lru" : "pseudo_lru";  // with two ways, the tree knows which is older
       case sim::Replacement::kFifo:
         return "fifo";
       case sim::Replacement::kSegmentedLru:
@@ -233,9 +233,9 @@ class Judge {
   void expect_write_policies() {
     const sim::CacheSpec& l1 = *cache_at(machine_, Space::kGlobal, 0);
     const sim::CacheSpec& l2 = cache_of(machine_, "l2");
-    // Where L2 does not keep what is stored, nothing shows whether L1 passes it on.
+    // If L2 does not keep stored lines, nothing shows whether L1 passes stores on.
     if (l1.id != "l2") expect_writes(l1, policy_of(l1), allocates_on_store(l2));
-    // Streams over less do not stay in an L2. And one that writes through takes no more than memory does.
+    // Streams over fewer bytes do not stay in an L2. A write-through L2 takes stores no faster than memory.
     constexpr std::uint64_t kLeastStreamBytes = 512 << 10;
     const bool has_l3 = topology_.find_memory("l3") != nullptr;
     expect_writes(l2, policy_of(l2), writes_back(l2) || !has_l3, l2.size_bytes >= kLeastStreamBytes);
@@ -245,7 +245,7 @@ class Judge {
     return writes_back(cache) ? "write_back" : "write_through";
   }
 
-  // Of a machine that does not show the policy no value is right.
+  // If the machine does not show its policy, only a missing value is right.
   void expect_writes(const sim::CacheSpec& cache, const std::string& policy, bool shows, bool is_asked = true) {
     std::map<std::string, Tally>& tallies = cache.replacement == sim::Replacement::kLru ? outcome_.lru : outcome_.other;
     const auto tell = [&](const char* id, const Attribute& attribute, bool right) {
@@ -265,9 +265,9 @@ class Judge {
     tell("write_policy", found, shows ? found.value == Value(policy) : !found.available());
   }
 
-  // What local loads show of L1: no more than 128-byte steps can, and nothing where they do not reach all of its lines.
+  // Local loads see L1 only in steps of 128 bytes, and no size if they do not reach all of its lines.
   void expect_local() {
-    if (topology_.find_memory("local") == nullptr) return;  // of the other vendor
+    if (topology_.find_memory("local") == nullptr) return;  // belongs to the other vendor
     for (const Truth& expected : truths_of(machine_)) {
       if (expected.element != "local") continue;
       const Judged judged = truth::judge(expected, topology_);
@@ -281,7 +281,7 @@ class Judge {
     }
   }
 
-  // Global loads that no L1 caches: the report says that there is none, and does not take L2 for it.
+  // Global loads bypass L1: the report must say that there is none, and not take L2 for it.
   void expect_no_l1() {
     const Attribute* attribute = topology_.find_attribute("l1", "size");
     Tally& tally = outcome_.lru["no_l1"];
@@ -306,7 +306,7 @@ class Judge {
     }
   }
 
-  // Within 2% or a cycle of what the machine file says a hit takes.
+  // Within 2% or one cycle of the hit latency in the machine file.
   void expect_latency(std::map<std::string, Tally>& tallies, const CacheElement& element) {
     const double truth = machine_.spaces.at(element.space).path[element.depth].latency_cycles;
     expect(tallies, element.id, "latency", truth, std::max(1.0, 0.02 * truth));
@@ -316,8 +316,8 @@ class Judge {
     std::vector<std::string> truth;
     for (const CacheElement& other : cache_elements()) {
       if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || other.id == element.id) continue;
-      if (topology_.find_memory(other.id) == nullptr) continue;  // of the other vendor
-      if (other.space == Space::kLocal) continue;                // asked by --full alone, and so the one that asks
+      if (topology_.find_memory(other.id) == nullptr) continue;  // belongs to the other vendor
+      if (other.space == Space::kLocal) continue;  // only --full measures it, so it names the others, not they it
       const sim::CacheSpec* nearest = cache_at(machine_, other.space, 0);
       if (nearest != nullptr && nearest->id == cache.id) truth.emplace_back(other.id);
     }
@@ -417,7 +417,7 @@ void expect_calibrated(const Outcome& outcome) {
   }
 }
 
-// A share of nothing is no success: each attribute is of some cache, but for these.
+// A share of no values must not pass: each attribute needs a cache, except for those in `without`.
 void expect_all_judged(Outcome& outcome, const std::vector<std::string>& without) {
   for (const Bar& bar : kBars) {
     if (std::ranges::find(without, bar.attribute) != without.end()) continue;
@@ -425,7 +425,7 @@ void expect_all_judged(Outcome& outcome, const std::vector<std::string>& without
   }
 }
 
-// A quarter of those of the wide prior, which asks for more.
+// Uses a quarter as many machines as the wide prior, which asks for more.
 TEST(Truth, RandomMachines) {
   const std::uint64_t machines = (machines_wanted() + 3) / 4;
   const std::uint64_t first_seed = truth::first_seed();
@@ -440,11 +440,11 @@ TEST(Truth, RandomMachines) {
     EXPECT_GE(percent(lru.right, lru.total), bar.lru_floor) << bar.attribute << " under LRU";
     EXPECT_GE(percent(other.right, other.total), bar.other_floor) << bar.attribute << " under other replacements";
   }
-  expect_all_judged(outcome, {"no_l1", "shared_between"});  // a machine in ten; GPUs of the other vendor
+  expect_all_judged(outcome, {"no_l1", "shared_between"});  // on one machine in ten; on GPUs of the other vendor
   expect_calibrated(outcome);
 }
 
-// The seeds are searched for such machines: a tenth of them are.
+// Searches the seeds for such machines: they are a tenth.
 TEST(Truth, MachinesWithoutAnL1SaySo) {
   constexpr int kMachines = 4;
   int judged = 0;
@@ -462,8 +462,7 @@ TEST(Truth, MachinesWithoutAnL1SaySo) {
   }
 }
 
-// A quarter as many machines with the memory of AMD's GPUs, held to the same, but for one miss among each hundred
-// caches.
+// A quarter as many machines with the memory of AMD GPUs, with the same floors and one more miss per hundred caches.
 TEST(Truth, RandomAmdMachines) {
   const std::uint64_t machines = (machines_wanted() + 3) / 4;
   const std::uint64_t first_seed = truth::first_seed();
@@ -478,7 +477,7 @@ TEST(Truth, RandomAmdMachines) {
           << bar.attribute;
     }
   }
-  expect_all_judged(outcome, {"no_l1", "local", "partitions", "shared_with"});  // which these GPUs do not have
+  expect_all_judged(outcome, {"no_l1", "local", "partitions", "shared_with"});  // these GPUs have none of them
   expect_calibrated(outcome);
   EXPECT_GT(outcome.lru["shared_between"].total + outcome.other["shared_between"].total, machines - 1);
 }

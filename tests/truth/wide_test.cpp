@@ -1,7 +1,7 @@
-// The wide prior: of machines that nobody tuned a probe to, how many values are confidently wrong. Writes the accuracy
-// report when GPUTOPO_ACCURACY_REPORT names a file; GPUTOPO_TRUTH_MACHINES sets how many machines,
-// GPUTOPO_TRUTH_SEED the first seed; GPUTOPO_TRUTH_VERBOSE has them say what each probe decides and why, and
-// GPUTOPO_TRUTH_SHOW prints the report.
+// The wide prior: how many values are confidently wrong on machines to which no probe is tuned. Writes the accuracy
+// report to the file that GPUTOPO_ACCURACY_REPORT names. GPUTOPO_TRUTH_MACHINES sets the number of machines,
+// GPUTOPO_TRUTH_SEED the first seed. GPUTOPO_TRUTH_SHOW prints the report, GPUTOPO_TRUTH_VERBOSE what each probe
+// decides and why.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -29,13 +29,13 @@ namespace fs = std::filesystem;
 constexpr std::size_t kTiers = 3;
 
 struct WideTally {
-  std::uint64_t values = 0;   // with a truth that is to be found, or that were found
+  std::uint64_t values = 0;   // reported values that have a truth
   std::uint64_t wrong = 0;    // confidently
   std::uint64_t flagged = 0;  // wrong, with a flag
-  std::uint64_t silent = 0;   // promised, and no value
+  std::uint64_t silent = 0;   // promised, without a value
   std::uint64_t promised = 0;
-  std::uint64_t intervals = 0;  // of available numbers without a flag
-  std::uint64_t outside = 0;    // that do not hold the truth
+  std::uint64_t intervals = 0;  // of numbers without a flag
+  std::uint64_t outside = 0;    // intervals that miss the truth
 
   void add(const Judged& judged) {
     promised += judged.truth.promised ? 1 : 0;
@@ -68,10 +68,10 @@ struct WideOutcome {
   std::vector<std::string> wrong;
   std::map<std::string, std::vector<std::uint64_t>> wrong_seeds;  // by "l1.size"
   std::vector<std::string> silent;
-  std::vector<std::pair<double, std::uint64_t>> seconds;  // of CPU, and of which seed; the fewest first
+  std::vector<std::pair<double, std::uint64_t>> seconds;  // CPU time and seed, sorted
 };
 
-// In percent: of the values, of the promised ones, and of the intervals. docs/accuracy.md states these goals.
+// Limits in percent: of the values, of the promised values, and of the intervals. docs/accuracy.md states them.
 struct Goals {
   double wrong;
   double silent;
@@ -112,7 +112,7 @@ std::string row_of(const std::string& name, const Tiers& tiers) {
   return row + "\n";
 }
 
-// What each value is, and what the table's columns are.
+// The text before the table: what is drawn, how it is judged, and the columns.
 constexpr const char* kPreface =
     R"(# Accuracy
 
@@ -185,7 +185,7 @@ std::string slowest_of(const WideOutcome& outcome) {
   return fmt::format("\nSlowest: {}\n", fmt::join(from, lines.end(), ", "));
 }
 
-// Of each value that is wrong somewhere how often, and the first machines.
+// For each value that is wrong on some machine: how often, and the first seeds.
 std::string wrong_of(const WideOutcome& outcome) {
   std::string text = "\n## What is wrong, and where\n\n";
   constexpr std::size_t kShown = 6;
@@ -264,7 +264,7 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   }
 }
 
-// Not even one page of it was seen to fit, so that there were none to divide lines among.
+// No page seemed to fit this TLB, so the probe had zero pages to distribute lines over.
 TEST(WidePrior, ATlbOfNotOneEntryEndsNothing) {
   constexpr std::uint64_t kSeed = 70301;
   const sim::MachineSpec machine = wide_machine(kSeed);
@@ -276,8 +276,8 @@ TEST(WidePrior, ATlbOfNotOneEntryEndsNothing) {
   }
 }
 
-// Memory of the near partition that is as near as far L2: half of all misses look like hits, and its line came out as
-// 512 B for 256.
+// Memory near the SM's partition is as near as far L2, so half of all misses look like hits. The line size came out
+// as 512 B instead of 256 B.
 TEST(WidePrior, NearMemoryThatLooksLikeHitsIsFlagged) {
   constexpr std::uint64_t kSeed = 10504;
   const sim::MachineSpec machine = wide_machine(kSeed);
@@ -290,7 +290,7 @@ TEST(WidePrior, NearMemoryThatLooksLikeHitsIsFlagged) {
   EXPECT_NE(trial.values.front().verdict, Verdict::kConfidentlyWrong) << trial.values.front().text;
 }
 
-// What the hunter writes is the machine that it found.
+// A machine file that the hunter writes must read back as the same machine.
 TEST(WidePrior, MachinesCanBeWrittenAndRead) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// Chains of arithmetic: how long an operation takes, and how many an SM does at a time.
+// Chains of operations: their latency, and how many an SM runs at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,49 +13,47 @@ namespace gputopo {
 
 struct OperationResult;
 
-// Operations of which each waits for the one before, in straight lines of operations_per_round(), which each warp runs
-// `rounds` times. Always runs alone.
+// Chains of dependent operations: each warp runs operations_per_round() of them `rounds` times. Always runs alone.
 struct OperationProgram {
   static constexpr std::string_view kKind = "operation";
   using Result = OperationResult;
 
   OperationId operation = OperationId::kAddF32;
-  // Of every other chain, beside it. Not set: all chains are of the same.
+  // The operation of every second chain. Unset: all chains have the same operation.
   std::optional<OperationId> beside;
-  std::uint32_t streams = 1;  // chains of a warp, which do not wait for one another; their operations take turns
-  std::uint32_t warps = 1;    // of a block
-  // Groups of lanes of a warp that do each round's operations apart, each on a side of a branch of its own.
+  std::uint32_t streams = 1;  // independent chains per warp, whose operations alternate
+  std::uint32_t warps = 1;    // per block
+  // Groups of lanes of a warp that run each round's operations separately, each in its own branch.
   std::uint32_t sides = 1;
-  bool every_sm = false;           // a block on every SM, all together; else one block, or one cluster of blocks
-  std::uint32_t cluster_size = 0;  // NVIDIA: blocks of a cluster, each with an SM of its own; 0: no cluster
-  std::uint32_t rounds = 1;        // timed, after one that is not
-  bool metered = false;            // the energy that the GPU takes meanwhile is told too
+  bool every_sm = false;  // one block on each SM at the same time; otherwise one block, or one cluster of blocks
+  std::uint32_t cluster_size = 0;  // NVIDIA: blocks per cluster, each on its own SM; 0: no cluster
+  std::uint32_t rounds = 1;        // timed rounds, after one untimed round
+  bool metered = false;            // whether the result includes the energy that the GPU used
   friend bool operator==(const OperationProgram&, const OperationProgram&) = default;
 };
 
 inline constexpr std::uint32_t kMaxOperationStreams = 8;
 inline constexpr std::uint32_t kMaxOperationWarps = 32;
-// Of operations that warps do together: each lane has hundreds of registers.
+// For operations by several warps: each lane has hundreds of registers.
 inline constexpr std::uint32_t kMaxWarpgroupWarps = 8;
 inline constexpr std::uint32_t kMaxOperationSides = 32;
 inline constexpr std::uint32_t kMaxOperationRounds = 1u << 16;
 
-// Whether an operation of it is a sequence of instructions on every GPU, or one that may take hundreds of cycles.
+// Whether one of its operations is a sequence of instructions on every GPU, or may take hundreds of cycles.
 [[nodiscard]] bool has_sequences(const OperationProgram& program);
-// Of one side of a warp, all of its chains together. What the loop adds is to vanish beside them, and they are to fit
-// the nearest instruction cache: fewer of what is a sequence of instructions.
+// Operations per side of a warp, over all of its chains. The cost of the loop should be negligible, and the code
+// should fit the nearest instruction cache, so there are fewer if an operation is a sequence of instructions.
 [[nodiscard]] std::uint32_t operations_per_round(const OperationProgram& program);
 
 struct OperationResult {
-  std::vector<std::uint32_t> sms;  // where each block ran
-  // By block: from the first start of a warp to the last end, the timer's own cost taken off.
+  std::vector<std::uint32_t> sms;  // the SM of each block
+  // Per block: from the first start of a warp to the last end, without the timer cost.
   std::vector<double> cycles;
-  // Of the machine code of a round as the device compiled it, and of one instruction there; 0: the device does not
-  // tell.
+  // Bytes of one round in compiled machine code, and of one instruction; 0: the device does not report them.
   double code_bytes = 0;
   double instruction_bytes = 0;
-  double energy_joules = 0;  // of the whole GPU, to a tenth of a second of it or so; 0: not told
-  // The device has not this operation, or its compiler refuses it: why; nothing else is set then.
+  double energy_joules = 0;  // of the whole GPU, accurate to that of about a tenth of a second; 0: unknown
+  // The reason if the device lacks this operation or its compiler rejects it. Nothing else is set then.
   std::string refusal;
   friend bool operator==(const OperationResult&, const OperationResult&) = default;
 };

@@ -1,14 +1,14 @@
-// How long a launch of an operation program may last.
+// The duration limit of a launch of an operation program.
 #pragma once
 
 #include "gputopo/program/operation.h"
 
 namespace gputopo {
 
-// A launch of an operation program may be expected to last so many cycles; longer ones are refused.
+// The most expected cycles of a launch; longer ones are rejected.
 inline constexpr double kMaxOperationCycles = 1e9;
 
-// Cycles that no GPU known takes longer than, with a round before that warms the caches.
+// An upper bound of the cycles on every known GPU, including the warm-up round.
 [[nodiscard]] double most_cycles(const OperationProgram& program);
 
 }  // namespace gputopo

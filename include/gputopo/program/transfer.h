@@ -1,4 +1,4 @@
-// Transfers between the places of a node: the memories of its NUMA nodes and of its GPUs.
+// Transfers between the memories of a node: those of its NUMA nodes and of its GPUs.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@ struct TransferResult;
 
 enum class PlaceKind : std::uint8_t {
   kHost,  // the memory of a NUMA node
-  kGpu,   // a GPU, and its memory
+  kGpu,   // a GPU and its memory
 };
 [[nodiscard]] std::string_view to_string(PlaceKind kind);
 
 struct Place {
   PlaceKind kind = PlaceKind::kHost;
-  std::uint32_t index = 0;  // in NodeInfo::numa_nodes or NodeInfo::gpus
+  std::uint32_t index = 0;  // index in NodeInfo::numa_nodes or NodeInfo::gpus
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 [[nodiscard]] std::string to_text(const Place& place);  // "host0", "gpu1"
 
 enum class TransferOp : std::uint8_t {
-  kCopy,          // copy engines move it; memory of the host is page-locked
-  kPageableCopy,  // the same of host memory as programs usually have it, by the driver's blocking call
-  kRead,          // all SMs of the GPU at the end `to` load it
-  kWrite,         // all SMs of the GPU at the end `from` store it
-  kLoad,          // chains of dependent loads of the memory at `from`, by a thread on each SM of the GPU at `to`
-  kAtomic,        // the same of atomic additions of zero, at the scope of the system where the link carries them
-  kStore,         // stores to the memory at `to`, each waited for (a fence), by a thread of the GPU at `from`
+  kCopy,          // by copy engines; host memory is page-locked
+  kPageableCopy,  // the same with ordinary (pageable) host memory, by the driver's blocking call
+  kRead,          // loads by all SMs of the GPU `to`
+  kWrite,         // stores by all SMs of the GPU `from`
+  kLoad,          // chains of dependent loads from the memory of `from`, by one thread on each SM of the GPU `to`
+  kAtomic,        // the same with atomic additions of 0, at system scope if the link carries them
+  kStore,         // stores to the memory of `to`, each followed by a fence, by one thread of the GPU `from`
 };
 [[nodiscard]] std::string_view to_string(TransferOp op);
-// Whether it answers with the time of one access instead of that of all.
+// Whether the result is the time of one access instead of the time of all.
 [[nodiscard]] bool is_latency(TransferOp op);
 
-// Bytes go from one place to another: those that are loaded, too.
+// Bytes move from one place to another, also for loads.
 struct Transfer {
   Place from;
   Place to;
@@ -49,30 +49,29 @@ struct TransferProgram {
   using Result = TransferResult;
 
   TransferOp op = TransferOp::kCopy;
-  std::vector<Transfer> transfers;  // all at once; one alone where latencies are told
-  std::uint64_t bytes = 0;          // of each, of one pass. Latencies: of memory that is walked over
-  std::uint32_t repeats = 1;        // passes, one behind the other. Latencies: accesses that are timed
+  std::vector<Transfer> transfers;  // all at the same time; only one for latencies
+  std::uint64_t bytes = 0;          // per transfer and pass. Latencies: the memory that is walked
+  std::uint32_t repeats = 1;        // consecutive passes. Latencies: timed accesses
   friend bool operator==(const TransferProgram&, const TransferProgram&) = default;
 };
 
 inline constexpr std::uint64_t kMaxTransferBytes = 1ull << 30;
 inline constexpr std::uint32_t kMaxTransferRepeats = 4096;
-// Links of chains are this far apart: a line of every GPU and host.
+// The distance between links of chains: at least a line of every GPU and host.
 inline constexpr std::uint64_t kTransferStride = 256;
-// At most so many are under way together.
+// The most simultaneous transfers.
 inline constexpr std::size_t kMaxTransfers = 1024;
 
 struct TransferResult {
-  // Each transfer's own, in their order, from its beginning to its end. Latencies: of one access, by SM (kStore: of the
-  // one that it ran on).
+  // The duration of each transfer, in order. Latencies: the time of one access per SM (kStore: of the SM used).
   std::vector<double> seconds;
-  // Of several transfers: how long each began after the first of those that the same GPU does. An engine may take them
-  // one after another. Empty where the device does not tell.
+  // For several transfers: the delay of each start after the first one on the same GPU. An engine may process them one
+  // after another. Empty if the device does not report it.
   std::vector<double> begins;
   friend bool operator==(const TransferResult&, const TransferResult&) = default;
 };
 
-// As validate(), to_text() and parse_program() of programs of one GPU.
+// Like validate(), to_text() and parse_program() for programs of one GPU.
 void validate(const TransferProgram& program);
 [[nodiscard]] std::string to_text(const TransferProgram& program);
 [[nodiscard]] TransferProgram parse_transfer(std::string_view text);

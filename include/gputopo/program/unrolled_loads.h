@@ -5,8 +5,8 @@
 
 namespace gputopo {
 
-// Each pass of the loop follows so many links; what is left over of a step's loads is followed first, one link a pass.
-// The same on every device, so that steps of different lengths tell what a pass costs beyond its loads.
+// Each pass of the loop follows this many links; the remainder of a step's loads comes first, one link per pass. This
+// is the same on every device, so that steps of different lengths show the cost of a pass.
 inline constexpr std::uint64_t kUnrolledLoads = 16;
 
 [[nodiscard]] constexpr std::uint64_t passes_of(std::uint64_t loads) {

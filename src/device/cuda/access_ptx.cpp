@@ -25,7 +25,7 @@ constexpr std::string_view kSetAccessRegisters = R"(  mov.u32 %shared, dynamic_s
   cvt.u32.u64 %bytes32, %bytes;
   cvt.u32.u64 %hop32, %hop;)";
 
-// Every word of the block's shared memory: its link, or zero.
+// Fills every word of the block's shared memory with its link, or with zero if no links are followed.
 void fill_shared(PtxText& text, const Kernel& kernel) {
   text.add(R"(shl.b32 %offset, %thread_id, 2;
 mov.u32 %value, 0;
@@ -45,7 +45,7 @@ bra FILL;
 FILLED:)");
 }
 
-// %link or %pointer: where the lane begins. Warps are numbered through the blocks that share a working set.
+// Sets %link or %pointer to the lane's start. Warps are numbered through all blocks that share a working set.
 void find_start(PtxText& text, const Kernel& kernel) {
   text.add(R"(mad.lo.u32 %old, %block, %warps, %warp;
 mul.wide.u32 %pointer, {number}, %warp_stride;
@@ -56,7 +56,7 @@ rem.u64 %pointer, %pointer, %bytes;)",
   if (kernel.shared()) {
     text.add("cvt.u32.u64 %link, %pointer;\nadd.u32 %link, %link, %shared;");
   } else if (kernel.constant()) {
-    // Links hold for a bank at the start of its window.
+    // Links are valid only if the bank begins at the start of its window.
     text.add(R"(mov.u64 %wide, constant_bank;
 setp.ne.u64 %lost, %wide, 0;
 @%lost bra LOST;
@@ -85,7 +85,7 @@ std::string_view access_of(const Kernel& kernel) {
   return "atom.{window}.add.u32 %value, [{address}], %value;";
 }
 
-// Leaves through LOST for a value that there is not, and holds what follows back until the value has come.
+// Exits through LOST if the value is invalid, and holds back what follows until the value has arrived.
 void wait_for(PtxText& text, const Kernel& kernel) {
   if (kernel.has_pointers()) {
     text.add("setp.eq.u64 %lost, %pointer, 0;");
@@ -123,7 +123,7 @@ void access_kernel(PtxText& text, const Kernel& kernel) {
   end_phase_kernel(text);
 }
 
-// Every thread of the grid takes every so many-th word.
+// Each thread of the grid fills every n-th word, n being the number of threads.
 void access_fill_kernel(PtxText& text) {
   begin_kernel(text, "fill_links", "AccessParameters");
   text.add(R"(  .reg .pred %done;

@@ -1,9 +1,9 @@
-// The kernels that run access programs: all lanes of every warp follow a chain of their own through the working set.
-// What the timing depends on:
-// - The phases, and what stands around the readings of the clock (ptx_phases.h).
-// - Wide loads are volatile, or ptxas might leave out the part that nobody reads.
-// - Stores are volatile, or ptxas would leave all but the last of them out; so are the loads that read them back, or it
-//   would hand the value over in a register. What an atomic returns is what the next one adds.
+// The kernels that run access programs: each lane of every warp follows a chain of its own through the working set.
+// The timing depends on these facts:
+// - The phases, and the code around the clock readings (ptx_phases.h).
+// - Wide loads are volatile, or ptxas might drop the part that nobody reads.
+// - Stores are volatile, or ptxas would drop all but the last. So are the loads that read them back, or ptxas would
+//   pass the value in a register. An atomic adds what the previous one returned.
 #pragma once
 
 #include <string>

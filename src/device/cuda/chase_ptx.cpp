@@ -11,7 +11,7 @@
 namespace gputopo::cuda {
 namespace {
 
-// A loop in which all threads of the block go over `bytes` bytes, 4 a thread. `body` uses %offset.
+// All threads of the block loop over `bytes` bytes, 4 bytes each. `body` uses %offset.
 void for_words(PtxText& text, std::string_view name, std::string_view bytes, std::string_view body,
                std::uint64_t record_offset = 0) {
   text.add(R"(shl.b32 %offset, %thread_id, 2;
@@ -30,8 +30,8 @@ bra {name};
             {"record_offset", record_offset}});
 }
 
-// Jumps to the path of %code, by halving: ptxas turns a row of comparisons into a jump table in constant memory, and
-// reading that would put a line of its own into the constant caches.
+// Jumps to the path of %code by binary search. ptxas turns a row of comparisons into a jump table in constant memory,
+// and reading that would put a line of its own into the constant caches.
 void dispatch(PtxText& text, std::span<const CodePath> paths) {
   if (paths.size() == 1) {
     text.line("bra {};", paths[0].label);
@@ -44,8 +44,8 @@ void dispatch(PtxText& text, std::span<const CodePath> paths) {
   dispatch(text, paths.subspan(middle));
 }
 
-// Where the steps are of several SMs: skips those of others, and waits until all steps before this one have ended. The
-// reducing barriers tell ptxas that all threads go the same way.
+// For steps on several SMs: skips the steps of other SMs, and waits until all steps before this one have ended. The
+// reduction barriers tell ptxas that all threads take the same branch.
 constexpr std::string_view kWaitForTurn = R"(NEXT_STEP:
 setp.ge.u32 %done, %step_index, %step_count;
 @%done bra FINISH;
@@ -70,8 +70,8 @@ bar.red.or.pred %late, 0, %late;
 @%late bra NO_TURN;
 MY_TURN:)";
 
-// Passes the turn on, as all threads of the block have ended the step: what they loaded has been used. No fence, which
-// would empty L1; what a step writes is what was there before.
+// Passes the turn on once all threads of the block have ended the step and used what they loaded. A fence would empty
+// L1; none is needed, because a step writes only the values that were there before.
 constexpr std::string_view kGoOn = R"(and.pred %more, %takes_turns, %first_thread;
 add.u32 %count, %step_index, 1;
 @%more st.volatile.global.u32 [%turn], %count;
@@ -86,7 +86,7 @@ NO_TURN:
 @%first_thread st.global.cg.u32 [%result + {BlockRecord.error}], {no_turn};
 FINISH:)";
 
-// `frame_bytes` of local memory for each thread.
+// `frame_bytes`: local memory of each thread.
 void prologue(PtxText& text, std::uint64_t frame_bytes) {
   text.add(R"(
 .visible .entry chase(.param .u64 tasks, .param .u32 task_stride, .param .u32 task_count)
@@ -119,9 +119,9 @@ void prologue(PtxText& text, std::uint64_t frame_bytes) {
   add.u64 %task, %task, %wide;)");
 }
 
-// Tasks of several SMs differ in whose they are and where its record lies; the one that names this SM is looked for.
-// The rest is loaded from the first, from an address that ptxas knows to be the same for all threads: it would guard
-// the use of a texture that may be another for each of them, within the timed loop.
+// Tasks of several SMs differ only in their SM, their slot and the place of their record. This finds the task that
+// names this SM. The other fields come from the first task, at an address that ptxas knows to be the same for all
+// threads: otherwise it would guard, within the timed loop, the use of a texture that may differ between threads.
 void load_task(PtxText& text) {
   text.add(R"(mov.u64 %own_task, %task;
 FIND_TASK:
@@ -137,12 +137,12 @@ setp.ne.and.u32 %more, %tasks_left, 0, %other_sm;
   load_fields(text, "ld.global.cg", "%task", "ChaseTask",
               "step=steps image=shared_image copy_bytes=shared_bytes copy_to=shared_offset latencies=latency_offset "
               "step_count turn longest_wait=longest_wait_cycles never dry_passes zero32=zero patience=patience_cycles");
-  // Keeps ptxas from computing the address of shared memory anew, from a special register, within the timed loops.
+  // Keeps ptxas from recomputing the address of shared memory from a special register within the timed loops.
   text.add("add.u32 %shared, %shared, %zero32;");
 }
 
-// Each thread writes the links of its lane's chain to its own words. The address of local memory is not to be computed
-// anew within the timed loops, as that of shared memory is not.
+// Each thread writes the links of its lane's chain to its own words. Adding %zero32 keeps ptxas from recomputing the
+// address of local memory within the timed loops, as for shared memory.
 void write_local_links(PtxText& text) {
   load_fields(text, "ld.global.cg", "%task", "ChaseTask", "local_image local_words local_count");
   text.add(R"(mov.u32 %local, local_frame;
@@ -168,7 +168,7 @@ LOCAL_LINKS_DONE:)",
            {{"stride_bytes", kLocalStrideBytes}});
 }
 
-// Links in constant memory are offsets from the start of the constant window, where the only constant array must lie.
+// Links in constant memory are offsets from the start of the constant window. The only constant array must lie there.
 void begin_program(PtxText& text) {
   text.add(R"(mov.u32 %histogram, %shared;
 add.u32 %latencies, %latencies, %shared;
@@ -187,7 +187,7 @@ add.u32 %link, %copy_to, %offset;
 st.shared.u32 [%link], %count;)");
 }
 
-// The step's fields to registers, and its histogram to zeros.
+// Loads the step's fields into registers and zeroes its histogram.
 void load_step(PtxText& text, const PtxText::Values& codes) {
   load_fields(text, "ld.global.cg", "%step", "StepTask",
               "start base texture stride=stride_bytes skew=skew_bytes stagger=stagger_bytes stagger_mask table "
@@ -202,7 +202,7 @@ setp.eq.or.u32 %is_timed, %kind, {timed}, %more;
   text.add("READY:\nbar.sync 0;");
 }
 
-// A touch is all threads', another step that of one.
+// All threads run a touch; one thread runs any other step.
 void run_step(PtxText& text, bool has_local, const PtxText::Values& codes) {
   text.add(R"(setp.eq.u32 %more, %kind, {touch};
 @%more bra DISPATCH;
@@ -222,7 +222,7 @@ sub.u64 %time1, %time1, %time0;
 st.global.cg.u64 [%step_result + {StepRecord.cycles}], %time1;)");
 }
 
-// Ends a touch, when all threads have ended it, and brings what was kept in shared memory to the step's record.
+// Ends a touch once all threads have ended it, and copies the results in shared memory to the step's record.
 void end_step(PtxText& text, const PtxText::Values& codes) {
   text.add(R"(STEP_END:
 bar.sync 0;
@@ -285,7 +285,7 @@ std::string generate_local_chase_ptx(const PtxTarget& target, std::uint64_t fram
 }
 
 std::uint64_t local_frame_bytes(std::uint64_t local_bytes) {
-  // A module less for the sizes that take little.
+  // All small sizes share one module.
   constexpr std::uint64_t kSmallest = 64 << 10;
   return std::bit_ceil(std::max(local_bytes, kSmallest)) / kLocalLanes;
 }

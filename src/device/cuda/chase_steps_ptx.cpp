@@ -16,7 +16,7 @@ bool has_pointer_links(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly;
 }
 
-// The dry pass, then the one that counts: sets %hot, which switches the loads on.
+// Runs the dry pass, then the counted one, for which %hot switches the loads on.
 constexpr std::string_view kBeginPasses = R"({name}:
 mov.u32 %passes, %dry_passes;
 {name}_PASS:
@@ -53,8 +53,8 @@ setp.ne.u32 %more, %todo, 0;
 {wait_for_link}
 {end_passes})";
 
-// A load of a link, predicated by %live, between two readings of the clock: %latency. What it waits for stands between
-// the two parts.
+// Loads a link, predicated by %live, between two clock readings; the difference is %latency. The code that sets %live
+// stands between the two parts.
 constexpr std::string_view kReadClock = "mov.u64 %stamp, %clock64;\ncvt.u32.u64 %before, %stamp;";
 constexpr std::string_view kTimedLoad = R"(@%live {access}
 {wait_for_link}
@@ -82,7 +82,7 @@ setp.lt.u32 %more, %index, %todo;
 @%more bra {name}_LOOP;
 {end_passes})";
 
-// Every access is timed, and the first are kept. %previous is 0, which ptxas does not know.
+// Times every access and keeps the first latencies. %previous is 0, which ptxas does not know.
 constexpr std::string_view kTimed = R"({begin_counting}
 cvt.u64.u32 %previous, %zero32;
 selp.u32 %keep_below, %cap, 0, %hot;
@@ -99,8 +99,8 @@ setp.lt.u32 %keep, %index, %keep_below;
 add.u32 %slot, %slot, 4;
 {end_counting})";
 
-// The same link is followed twice, and what counts is how much longer the first time took. That both times need %half
-// keeps ptxas from computing it behind the second load, before its clock is read.
+// Follows each link twice and counts how much longer the first load took. The second load is predicated on %half, or
+// ptxas would compute %half behind that load, before its clock is read.
 constexpr std::string_view kPaired = R"({begin_counting}
 mov.u64 %time0, %clock64;
 {name}_LOOP:
@@ -119,7 +119,7 @@ sub.u32 %latency, %half, %latency;
 {count_latency}
 {end_counting})";
 
-// Every thread takes every ntid-th element.
+// Each thread touches every n-th element, n being the number of threads.
 constexpr std::string_view kTouch = R"({name}:
 mov.u64 %time0, %clock64;
 add.u32 %half, %loads, 1;
@@ -150,7 +150,7 @@ setp.eq.u32 %more, %sum, %never;
 @%more st.global.u32 [%result + {BlockRecord.sink}], %sum;
 bra STEP_END;)";
 
-// Writes both links of each element: to the next one (%wide) and, of the other chain, to the one before (%previous).
+// Writes both links of each element: to the next one (%wide) and, in the other chain, to the one before (%previous).
 constexpr std::string_view kStore = R"({begin_passes}
 mov.u64 %pointer, %base;
 sub.u32 %rest, %elements, 1;
@@ -180,7 +180,7 @@ std::string_view start_of_chain(Space space) {
   return "cvt.u32.u64 %link, %start;";
 }
 
-// One dependent load of the chain: follows the link in %link (32 bits) or %pointer.
+// One dependent load of the chain. It follows the link in %link (32 bits) or %pointer.
 std::string follow(const PtxTarget& target, Space space) {
   if (space == Space::kTexture) {
     return "tex.1d.v4.s32.s32 {%link, %unused1, %unused2, %unused3}, [%texture, {%link}];";
@@ -215,7 +215,7 @@ std::vector<CodePath> code_paths(bool has_local) {
     add(StepCode::kStore, "STORE", kStore);
     add(StepCode::kPaired, "PAIRED", kPaired, "{load}.u64 %pointer, [%previous];");
     if (space != Space::kGlobalBypassL1) continue;
-    // The link comes from an addition of zero.
+    // The atomic adds zero and so returns the link.
     add(StepCode::kAtomic, "ATOMIC", kTimed, "atom.global.add.u64 %pointer, [%pointer], %previous;");
   }
   return paths;
@@ -239,7 +239,7 @@ void add_code_path(PtxText& text, const CodePath& path) {
                         {"start_chain", start_of_chain(space)},
                         {"follow", follow(text.target(), space)},
                         {"follow_many", follow_many},
-                        // Leaves when the last link was none, and holds what follows back until it has arrived.
+                        // Exits if the last link was invalid, and holds back what follows until the link has arrived.
                         {"wait_for_link", fmt::format("{}@%lost bra STEP_ERROR;", lost)},
                         {"touch", touch(space)},
                         {"load", space == Space::kTexture ? "" : load_opcode(space)},

@@ -1,4 +1,4 @@
-// The code of the steps of chase programs. What the timing depends on stands in chase_ptx.h.
+// The code of the steps of chase programs. chase_ptx.h says what the timing depends on.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace gputopo::cuda {
 
-// The code of a kind of step in a space, at a label of its own. It is entered with a StepTask's fields in registers and
-// leaves through STEP_DONE with %time0 and %time1, through STEP_ERROR, or through STEP_END.
+// The code of one kind of step in one space, at a label of its own. It starts with a StepTask's fields in registers. It
+// exits through STEP_DONE with %time0 and %time1, through STEP_ERROR, or through STEP_END.
 struct CodePath {
   std::uint32_t code;  // StepTask::code
   std::string label;
-  std::string_view lines;   // as PtxText::add() takes them
-  std::string_view access;  // that a timed step times
+  std::string_view lines;   // in the form that PtxText::add() takes
+  std::string_view access;  // the access that a timed step times
   Space space;
 };
-// In ascending order of their codes. Those of local memory are of kernels that have some.
+// Paths in ascending order of their codes. Only kernels with local memory have paths for it.
 [[nodiscard]] std::vector<CodePath> code_paths(bool has_local);
 void add_code_path(PtxText& text, const CodePath& path);
 

@@ -1,4 +1,4 @@
-// What the blocks and warps of a cluster program's launch left behind, as its result. No GPU is needed.
+// Decodes the records of a cluster program's blocks and warps into its result. Needs no GPU.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace gputopo::cuda {
 
-// Throws DeviceError that names the kernel where a chain was lost, a copy did not arrive or the blocks did not start
-// together.
+// Throws DeviceError, with the kernel's name, if a chain was lost, a copy did not arrive or blocks started apart.
 void check_blocks(const ClusterProgram& program, const std::vector<BlockRecord>& blocks, const std::string& kernel);
-// The blocks are in order, cluster by cluster and by rank, and so are their warps.
+// Blocks are ordered by cluster and rank, and so are their warps.
 [[nodiscard]] ClusterResult decode(const ClusterProgram& program, const std::vector<BlockRecord>& blocks,
                                    const std::vector<WarpRecord>& warps, double clock_mhz);
 

@@ -8,7 +8,7 @@
 namespace gputopo::cuda {
 namespace {
 
-// The slowest we expect, to refuse what would take too long: a load of a whole block, the bytes of a copy.
+// The slowest costs that we expect. They serve to refuse programs that would take too long.
 constexpr double kCyclesPerLoad = 2000;
 constexpr double kCyclesPerWarpLoad = 200;
 constexpr double kCyclesPerCopiedByte = 1;

@@ -7,9 +7,9 @@
 namespace gputopo::cuda {
 namespace {
 
-// Loads of a read that are under way together before they are used.
+// Loads that a read keeps in flight before it uses any of them.
 constexpr std::uint32_t kLoadsTogether = 4;
-// Tests of a barrier, each of which may itself wait a little, until a copy counts as lost.
+// Barrier tests until a copy counts as lost. Each test may itself wait a little.
 constexpr std::uint32_t kMaxTests = 1u << 16;
 
 constexpr std::string_view kClusterBarrier = "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;";
@@ -20,7 +20,7 @@ constexpr std::string_view kClusterRegisters = R"(
   .reg .b32 %rank, %ranks, %other, %window, %link;
   .reg .b64 %bytes, %warp_records, %wide, %stamp;)";
 
-// Sets %window, the shared memory of the block that this one reads, beside what all kernels with phases have.
+// Sets %window, the shared memory of the block that this one reads, and what all kernels with phases set.
 void begin_cluster_kernel(PtxText& text, ClusterOp op, std::uint32_t threads) {
   begin_phase_kernel(text, {.name = cluster_kernel_name(op),
                             .parameters = "ClusterParameters",
@@ -118,7 +118,7 @@ and.b32 %offset, %offset, %mask;)",
   end_phase_kernel(text, kClusterBarrier);
 }
 
-// Until the copy into %slot has arrived that was issued with the parity %wanted; at once where there was none yet.
+// Waits for the copy into %slot that was issued with parity %wanted. Returns at once if there was none yet.
 void wait_for_slot(PtxText& text, std::string_view name) {
   text.add(R"(mad.lo.u32 %barrier, %slot, 8, %shared;
 mov.u32 %tests, {max_tests};
@@ -173,7 +173,7 @@ cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%into], [%fro
   selp.u32 %parity, %wanted, %parity, %more;)",
              {{"barrier_bytes", kBulkBarrierBytes}});
   };
-  // As many copies as slots are under way at most, and each round ends with the first slot.
+  // Each slot may have a copy in flight. The first slot is next, because the copies are a multiple of the slots.
   const auto wait = [&] {
     text.add(R"(xor.b32 %wanted, %parity, 1;
 LAST:
@@ -194,7 +194,7 @@ std::string cluster_kernel_name(ClusterOp op) { return fmt::format("cluster_{}",
 
 PtxTarget cluster_target(const PtxTarget& target, int driver_version) {
   constexpr int kFirstSm = 90;
-  constexpr int kFirstDriver = 12000;  // whose PTX, 8.0, is the first with bulk copies
+  constexpr int kFirstDriver = 12000;  // its PTX 8.0 is the first with bulk copies
   if (target.sm < kFirstSm) {
     throw NotSupportedError(
         fmt::format("clusters and bulk copies need compute capability 9.0 (Hopper) or later; the kernels here are for "

@@ -20,7 +20,7 @@ launch::KernelLaunch ClusterRunner::launch_of(const ClusterProgram& program) con
                               .threads = program.op == ClusterOp::kRead ? kClusterWarpLanes * program.warps : 1,
                               .cluster_size = program.cluster_size};
   const std::uint64_t shared_bytes = shared_bytes_of(program);
-  // The largest carve-out, so that no SM has room for a second block.
+  // With the largest carve-out, no SM has room for a second block.
   launch.carve_out_bytes = gpu_.carve_out_for(UINT64_MAX, shared_bytes, 1);
   launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, shared_bytes);
   return launch;
@@ -38,7 +38,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   const ClusterLayout layout = lay_out(program, launch.blocks);
   const DevicePointer base = gpu_.reserve(layout.bytes);
   ClusterParameters parameters = encode(program, layout, base);
-  // The blocks' records begin at their common start.
+  // The blocks' records cover only the time from their common start, so others are looked for before and after.
   const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, layout.bytes);
   gpu_.expect_download(parameters.records, layout.arrived - layout.records);

@@ -11,11 +11,11 @@ class ClusterRunner {
  public:
   explicit ClusterRunner(Gpu& gpu) : gpu_(gpu) {}
 
-  // Before anything of a batch runs: some GPUs have clusters, and which do shows when they are launched.
+  // Called before anything of a batch runs. Whether a GPU has clusters shows only at the launch.
   static void check(const ClusterProgram&) {}
-  // Compiles the kernels at the first call. Throws NotSupportedError where the GPU or the driver is too old, or has no
-  // room for such a cluster, UsageError for a program that would take too long, DeviceError when a chain left its
-  // working set, a copy did not arrive or the blocks did not start together, and what Gpu and Driver::check throw.
+  // Compiles the kernels at the first call. Throws NotSupportedError if the GPU or the driver is too old or has no room
+  // for such a cluster, UsageError if the program would take too long, DeviceError if a chain left its working set, a
+  // copy did not arrive or the blocks did not start together, and what Gpu and Driver::check throw.
   [[nodiscard]] ProgramResult run(const ClusterProgram& program);
 
  private:

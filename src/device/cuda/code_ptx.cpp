@@ -12,7 +12,7 @@
 namespace gputopo::cuda {
 namespace {
 
-// Independent results in flight: more than an arithmetic instruction takes cycles on recent GPUs.
+// Independent results in flight: more than the cycles that an arithmetic instruction takes on recent GPUs.
 constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kEntries = (kMaxCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
@@ -29,7 +29,7 @@ void begin_code_kernel(PtxText& text, std::string_view name) {
   load_parameters(text, "CodeParameters",
                   "steps records turn step_count never wanted0=wanted_sm[0] wanted1=wanted_sm[1] "
                   "patience=patience_cycles longest=longest_wait_cycles count");
-  // Operands come from registers of the thread, not of the warp, as in ordinary code.
+  // Operands come from per-thread registers, not from registers of the warp, as in ordinary code.
   text.add(R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %sm, %smid;
@@ -40,7 +40,7 @@ mov.b32 %addend, %thread_id;)");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("mov.b32 %f{}, %thread_id;", i);
 }
 
-// Leaves the block in its slot, or lets it go. On the wanted SM there may be a second block.
+// Claims the slot of the block's SM, or ends the block. There may be a second block on the wanted SM.
 void take_slot(PtxText& text) {
   text.add(R"(
   mov.u32 %slot, 0;
@@ -60,7 +60,7 @@ setp.eq.u32 %more, %wanted0, {any_sm};
   text.add("@%first_thread st.global.u32 [%records + {BlockRecord.sm}], %sm;");
 }
 
-// The time since the pass began goes to the record of the pass that has ended.
+// Writes the time since the pass began to the record of the pass that has ended.
 constexpr std::string_view kEndOfPass = R"(mov.u64 %now, %clock64;
 sub.u64 %cycles, %now, %previous;
 mov.u64 %previous, %now;
@@ -81,7 +81,7 @@ void blocks_of_code(PtxText& text, std::uint32_t first, std::uint32_t end) {
   }
 }
 
-// To the entry of this number, of so many.
+// Jumps to the entry `number` of `entries`.
 void enter(PtxText& text, std::string_view number, std::uint32_t entries) {
   std::string labels = "ENTRY0";
   for (std::uint32_t entry = 1; entry < entries; ++entry) labels += fmt::format(", ENTRY{}", entry);
@@ -108,13 +108,13 @@ void stretch_with_lead(PtxText& text) {
   blocks_of_code(text, 0, kMaxCodeBehindLead / kCodeBlockInstructions);
 }
 
-// Never executed, and quick to compile.
+// Never runs, and compiles quickly.
 void jumped_over(PtxText& text, std::uint32_t instructions) {
   for (std::uint32_t i = 0; i < instructions; ++i) text.line("pmevent 1;");
 }
 
-// The number of jumps is a parameter of the kernel, and so the same for all threads: of what may differ among them the
-// compiler makes something else than a jump. It cannot know that the jump is always taken, or it would move the blocks.
+// The number of jumps is a kernel parameter, the same for all threads: branches that may differ among threads become
+// something other than jumps. The compiler cannot know that the jump is always taken, or it would move the blocks.
 void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
   std::vector<std::uint32_t> jump_at(blocks);
   for (std::uint32_t jump = 0; jump < blocks; ++jump) jump_at[place_of_jump(kind, jump)] = jump;
@@ -133,8 +133,8 @@ void near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kMa
 void few_near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kFewNearJumps); }
 void far_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kFarJumps, kMaxFarJumps); }
 
-// All jumps go on and none back, parameters alone decide them, and what begins a pass is all that the table of entries
-// names: else the compiler lays the blocks out in another order, or makes some longer.
+// All jumps lead forward, only parameters decide them, and the table of entries names only the beginnings of passes.
+// Otherwise the compiler orders the blocks differently, or makes some longer.
 void aligned_jumps(PtxText& text) {
   text.add("setp.ne.u32 %jumping, %count, %never;");
   enter(text, "%begin", 2 * kAlignments);
@@ -151,8 +151,8 @@ void aligned_jumps(PtxText& text) {
   text.add("LAST:\nbra PASS;");
 }
 
-// A function: out of a loop the compiler would move all loads of constants. So each stands in front of its operation,
-// or is a part of it.
+// A function, because the compiler would move all loads of constants out of a loop. Here each load stands in front of
+// its operation, or is part of it.
 void operand_function(PtxText& text, CodeStepKind kind) {
   text.add(R"(.func (.reg .b32 %combined) operations_of_{kind}(.reg .b32 %given, .reg .b32 %wanted)
 {
@@ -180,18 +180,18 @@ bra PASS;)",
            {{"kind", to_string(kKind)}});
 }
 
-// The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
-// apart from what is behind it, the compiler would place it behind the whole stretch, and there it would lie in the
-// same sets of a cache as code that no pass of its length runs.
+// The end of a pass and the way into the next are one piece of code. A step begins with it as well, as if a pass had
+// ended. If it were separate from the stretch, the compiler would place it behind the whole stretch, where it would lie
+// in the same cache sets as code that no pass of its length runs.
 constexpr std::string_view kBeginStep = R"(sub.u64 %result, %result, 8;
 add.u32 %passes, %passes, 1;
 mov.u64 %previous, %clock64;
 PASS:
 {end_of_pass})";
 
-// The bank holds zeros: each address is the one before, the value there and the step. The bank is called by its name,
-// or the compiler would leave it out; it is the module's only one, so it begins at 0. Where the walk ended must look
-// used, or the compiler would leave out the walk.
+// The bank holds zeros, so each address is the previous one plus the value there plus the step. The code names the
+// bank, or the compiler would drop it. It is the module's only bank, so it begins at 0. The end of the walk must look
+// used, or the compiler would drop the walk.
 constexpr std::string_view kConstantsStep = R"(bra STEP_END;
 CONSTANTS:
 mov.u64 %previous, %clock64;
@@ -211,8 +211,8 @@ setp.eq.u32 %more, %offset, %never;
 {end_of_pass}
 bra CONSTANTS_PASS;)";
 
-// Blocks on two SMs wait for the end of one another's steps; those of one block at a barrier. If the other block never
-// comes, the steps that are left run in vain, and the host sees the error.
+// Blocks on two SMs wait for the end of each other's steps; the actors of one block wait at a barrier. If the other
+// block never comes, the remaining steps run in vain, and the host sees the error.
 constexpr std::string_view kStepEnd = R"(STEP_END:
 bar.sync 0;
 add.u32 %step_index, %step_index, 1;
@@ -262,9 +262,9 @@ setp.ge.u32 %done, %step_index, %step_count;
   load_fields(text, "ld.global.cg", "%steps", "CodeStepTask",
               "result kind step_slot=slot thread begin end stride passes lead");
   text.line("div.u32 %lead, %lead, {};", kCodeLeadStep);
-  // What blocks compare with is the same for all threads, so they leave straight to the end of the pass. Only for
-  // compute capability 8 does the compiler make a jump of every block that is not left then, so there it is told that
-  // threads may differ, and gathers them behind all blocks.
+  // Blocks compare with a value that is the same for all threads, so the exit is a direct branch to the end of the
+  // pass. For compute capability 8 alone, the compiler then adds a jump to every block that is not left. So there it is
+  // told that threads may differ, and it gathers the exits behind all blocks.
   if (text.target().sm / 10 == 8) {
     text.add(R"(setp.eq.u32 %more, %thread_id, %never;
 selp.u32 %value, 1, 0, %more;

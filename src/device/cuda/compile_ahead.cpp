@@ -16,10 +16,10 @@ struct CompileAhead::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> waiting;
-  std::size_t threads = 0;  // that have not ended
+  std::size_t threads = 0;  // threads that have not ended
   std::vector<std::thread> started;
 
-  // Of each thread: ends where nothing waits.
+  // Each thread runs this, and ends once nothing waits.
   void work() {
     std::unique_lock lock(mutex);
     while (!waiting.empty()) {
@@ -27,7 +27,7 @@ struct CompileAhead::State {
       waiting.pop_front();
       lock.unlock();
       next();
-      tell_driver_calls(nullptr);  // it is gone with the work
+      tell_driver_calls(nullptr);  // the record of calls is gone with the work
       lock.lock();
     }
     --threads;
@@ -39,7 +39,7 @@ CompileAhead::CompileAhead(std::shared_ptr<const Driver> driver, std::shared_ptr
     : driver_(std::move(driver)), context_(std::move(context)), state_(std::make_shared<State>()) {}
 
 CompileAhead::~CompileAhead() {
-  // The longest kernels take 3 s. A compiler that hangs is left behind, with the context that it is in.
+  // The longest kernels take 3 s. A compiler that hangs is left behind, with its context.
   constexpr std::chrono::seconds kMostWait{10};
   const InDriverCall call("cuLinkAddData");
   std::unique_lock lock(state_->mutex);
@@ -71,7 +71,7 @@ void CompileAhead::add(std::function<void()> work) {
   try {
     state_->started.emplace_back([state = state_] { state->work(); });
   } catch (const std::system_error&) {
-    // No thread may be started here: then this one does it, unless another will.
+    // If no thread can be started, this one does the work, unless another thread will.
     if (state_->threads > 1) {
       --state_->threads;
       return;

@@ -1,8 +1,8 @@
-// Work for the driver's compiler, on threads of its own.
+// Runs the driver's compiler on threads of its own.
 //
-// Seen on an H100 (driver 580.159.04): while other threads are in cuLinkAddData, launches take what they take else, and
-// 14 threads compile as quickly as one. cuModuleLoadDataEx of PTX holds up every launch until it has compiled, so what
-// is compiled ahead is linked, and only its machine code is loaded.
+// Measured on an H100 (driver 580.159.04): while other threads are in cuLinkAddData, launches take no longer than
+// usual, and each of 14 threads compiles as quickly as one alone. cuModuleLoadDataEx of PTX delays every launch until
+// it has compiled. So PTX that is compiled ahead is linked, and only its machine code is loaded.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,16 @@ class CompileAhead {
   CompileAhead(std::shared_ptr<const Driver> driver, std::shared_ptr<const Context> context);
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
-  // What has not begun is dropped. What has is waited for, but not for ever.
+  // Drops work that has not begun. Waits for work that has, but not forever.
   ~CompileAhead();
 
-  // Whether there is a core beside this thread's: else work ahead only comes in the way.
+  // Whether there is a core besides this thread's. Without one, work ahead only gets in the way.
   [[nodiscard]] static bool has_room();
-  // That work at once.
+  // Threads that work at once.
   [[nodiscard]] static std::size_t threads();
 
-  // What threads are to work on, dealt out among them, for neighbours often take long alike: parts of as many as `most`
-  // at most.
+  // Deals items out among the threads, in parts of at most `most` items. Neighbors, which often take similarly long, go
+  // to different parts.
   template <typename Item>
   [[nodiscard]] static std::vector<std::vector<Item>> parts_of(const std::vector<Item>& items, std::size_t most) {
     const std::size_t each = std::min(most, items.size() / threads() + 1);
@@ -43,11 +43,10 @@ class CompileAhead {
     return parts;
   }
 
-  // What a thread works on.
   template <typename Result>
   class Begun {
    public:
-    // Waits for it. Throws what the work threw.
+    // Waits for the result. Throws what the work threw.
     [[nodiscard]] const Result& get() const {
       wait_in_call_of(*call_, [this](auto most) { return result_.wait_for(most) == std::future_status::ready; });
       return result_.get();
@@ -59,7 +58,7 @@ class CompileAhead {
     std::shared_ptr<LastCall> call_ = std::make_shared<LastCall>("cuLinkCreate_v2");
   };
 
-  // On one of the threads, where the context is current.
+  // Runs `work` on one of the threads, where the context is current.
   template <typename Result>
   [[nodiscard]] Begun<Result> begin(std::function<Result()> work) {
     Begun<Result> begun;
@@ -74,11 +73,11 @@ class CompileAhead {
     return begun;
   }
 
-  // The machine code of this PTX will be asked for.
+  // Begins to compile this PTX, whose machine code will be needed.
   void expect(const std::string& ptx);
-  // Compiled in this thread where nobody expected it. Throws DeviceError.
+  // Compiles in this thread if the PTX was not expected. Throws DeviceError.
   [[nodiscard]] std::string machine_code(const std::string& ptx) const;
-  // The same, to run.
+  // The same code as a module, ready to run.
   [[nodiscard]] Module module_of(const std::string& ptx) const;
 
  private:
@@ -88,7 +87,7 @@ class CompileAhead {
 
   std::shared_ptr<const Driver> driver_;
   std::shared_ptr<const Context> context_;
-  std::shared_ptr<State> state_;  // the threads', too, which may outlive this
+  std::shared_ptr<State> state_;  // shared with the threads, which may outlive this object
   std::map<std::string, Begun<std::string>, std::less<>> expected_;
 };
 

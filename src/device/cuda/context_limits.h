@@ -1,4 +1,4 @@
-// Limits of a context that programs may set, and put back.
+// Limits of a context that programs may set. They are restored afterwards.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace gputopo::cuda {
 
-// Nothing where the GPU has no such limit, or the driver does not tell.
+// Empty if the GPU has no such limit or the driver does not report it.
 [[nodiscard]] std::optional<std::uint64_t> context_limit(const Driver& driver, ContextLimit limit);
 
-// While it lives L2 fetches at most so many bytes for a miss, as far as the driver takes the hint; then what it was.
+// Limits the bytes that L2 fetches for a miss while it lives, as far as the driver takes the hint.
 class L2FetchLimit {
  public:
-  // 0 bytes: nothing is set. Throws DeviceError when the driver refuses.
+  // 0 bytes: sets nothing. Throws DeviceError if the driver refuses.
   L2FetchLimit(const Driver& driver, std::uint64_t bytes, std::uint64_t before_bytes);
   L2FetchLimit(const L2FetchLimit&) = delete;
   L2FetchLimit& operator=(const L2FetchLimit&) = delete;

@@ -38,8 +38,8 @@ struct Nvidia {
   using OccupancyKernels = OccupancyModules;
   using EmptyKernels = cuda::EmptyKernels;
 
-  // Chases are compiled when the device is opened, operations together; of how many blocks fit there are many kernels,
-  // which only their runner knows.
+  // Chases compile when the device is opened, and operations compile together. Occupancy programs have many kernels,
+  // and only their runner knows which it needs.
   static bool compiles_ahead() { return CompileAhead::has_room(); }
   static void expect(Gpu&, const ChaseProgram&) {}
   static void expect(Gpu&, const OperationProgram&) {}
@@ -152,7 +152,7 @@ std::vector<DeviceListing> list_cuda_devices(std::string& problem) {
 std::vector<DeviceListing> list_mig_devices() {
   std::vector<DeviceListing> listings;
   for (const auto& [pci_address, instance] : cuda::list_mig_instances()) {
-    if (!instance.uuid.starts_with("MIG-")) continue;  // what the library could not tell
+    if (!instance.uuid.starts_with("MIG-")) continue;  // the library could not tell its UUID
     std::string detail = "MIG instance";
     if (instance.sms) detail += fmt::format(", {} SMs", *instance.sms);
     if (instance.memory_bytes) {

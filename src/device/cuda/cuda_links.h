@@ -1,4 +1,4 @@
-// The NVIDIA GPUs of this host and what lies between them.
+// The NVIDIA GPUs of this host and the links between them.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gputopo::cuda {
 
-// Throws DeviceError as Driver::load().
+// Throws DeviceError like Driver::load().
 [[nodiscard]] std::unique_ptr<Links> open_cuda_links();
 
 }  // namespace gputopo::cuda

@@ -53,7 +53,7 @@ std::optional<std::uint32_t> numa_id_of(const Driver& driver, DeviceHandle handl
   return is_told ? std::optional(static_cast<std::uint32_t>(id)) : std::nullopt;
 }
 
-// The memory of a GPU that the system shows as a NUMA node without CPUs, as on GH200: no memory of the host.
+// The NUMA node of a GPU's own memory, if the system shows that as a node without CPUs (GH200). It is not host memory.
 std::optional<std::uint32_t> numa_id_of_own_memory(const Driver& driver, DeviceHandle handle) {
   constexpr std::uint32_t kIsNumaNode = 1;  // CU_DEVICE_NUMA_CONFIG_NUMA_NODE
   if (numa_id_of(driver, handle, DeviceAttribute::kNumaConfig) != kIsNumaNode) return std::nullopt;

@@ -1,4 +1,4 @@
-// Describes the NVIDIA GPUs of this host and what lies between them.
+// Describes the NVIDIA GPUs of this host and the links between them.
 #pragma once
 
 #include "device/cuda/driver_api.h"
@@ -6,7 +6,7 @@
 
 namespace gputopo::cuda {
 
-// Asks the driver, the management library and sysfs; no GPU gets a context.
+// Asks the driver, the management library and sysfs. Creates no context on a GPU.
 [[nodiscard]] NodeInfo read_cuda_node(const Driver& driver);
 
 }  // namespace gputopo::cuda

@@ -14,7 +14,7 @@ namespace gputopo::cuda {
 namespace {
 
 struct ArchitectureRow {
-  int sm;  // first of its compute capabilities
+  int sm;  // its first compute capability
   const char* name;
   std::vector<std::uint64_t> carve_outs_kib;
 };
@@ -103,7 +103,6 @@ class InfoReader {
     }
   }
 
-  // How the GPU is set up on this machine.
   void read_setup() {
     const int version = driver_.version();
     const std::string cuda_version = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);

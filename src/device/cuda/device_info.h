@@ -1,4 +1,4 @@
-// The description of a GPU: what the driver, NVML and the kernel say of it.
+// Describes a GPU by what the driver, NVML and the kernel report.
 #pragma once
 
 #include <cstdint>

@@ -18,11 +18,11 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr int kOldestDriver = 9000;  // CUDA 9.0: the first whose PTX (6.0) has all that the kernels use
+constexpr int kOldestDriver = 9000;  // CUDA 9.0 is the first whose PTX (6.0) has all that the kernels use
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-// A node of the driver that this user may not open; empty if there is none.
+// A device node of the driver that this user may not open; empty if there is none.
 std::string forbidden_node(const std::string& device_folder) {
   for (const std::filesystem::path& entry : folder_entries(device_folder)) {
     std::error_code ignored;
@@ -33,7 +33,7 @@ std::string forbidden_node(const std::string& device_folder) {
   return {};
 }
 
-// After one of these the context answers nothing but errors.
+// After one of these errors, the context returns nothing but errors.
 bool ends_context(Status status) {
   constexpr std::array kEnding = {kErrorDeinitialized,
                                   kErrorDeviceUnavailable,
@@ -58,7 +58,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The driver may fill it without an end.
+// The driver may fill the buffer without a terminating zero.
 std::string text_of_log(const std::vector<char>& log) { return {log.begin(), std::ranges::find(log, '\0')}; }
 
 void* find_symbol(void* library, const char* symbol, const std::string& path) {
@@ -243,7 +243,7 @@ std::string compile(const Driver& driver, const std::string& ptx, unsigned optim
   require_result(link, "cuLinkCreate");
   const auto destroy = [&](LinkHandle handle) { driver.link_destroy(handle); };
   const std::unique_ptr<LinkOpaque, decltype(destroy)> owner(link, destroy);
-  std::string input = ptx;  // the interface wants to be able to write there
+  std::string input = ptx;  // the interface takes a writable buffer
   driver.check(
       driver.link_add_data(link, JitInput::kPtx, input.data(), input.size() + 1, "gputopo", 0, nullptr, nullptr),
       "cuLinkAddData", text_of_log(log));
@@ -257,13 +257,13 @@ std::string compile(const Driver& driver, const std::string& ptx, unsigned optim
                     "not work as it should; update it",
                     bytes));
   }
-  return {static_cast<const char*>(image), bytes};  // the image is gone with the link
+  return {static_cast<const char*>(image), bytes};  // the link owns the image
 }
 
 Module::Module(std::shared_ptr<const Driver> driver, const std::string& ptx) : driver_(std::move(driver)) {
   std::vector<char> log(8192, '\0');
   JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};
-  // The interface wants numbers where a pointer is declared.
+  // The interface takes numbers where it declares pointers.
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   const Status status = driver_->module_load_data_ex(&handle_, ptx.c_str(), 2, options, values);
   driver_->check(status, "cuModuleLoadDataEx", text_of_log(log));

@@ -1,5 +1,5 @@
-// The part of NVIDIA's driver interface that gputopo uses, declared here and found at run time in libcuda.so.1, so that
-// neither building nor running needs the CUDA toolkit. tests/unit/cuda_declarations_test.cpp compares it with cuda.h.
+// The part of NVIDIA's driver interface that gputopo uses, declared here and found at run time in libcuda.so.1: neither
+// building nor running needs the CUDA toolkit. tests/unit/cuda_declarations_test.cpp compares it with cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ using GraphHandle = struct GraphOpaque*;
 using GraphNodeHandle = struct GraphNodeOpaque*;
 using GraphExecHandle = struct GraphExecOpaque*;
 
-// CUresult, as far as we tell its values apart.
+// The values of CUresult that gputopo distinguishes.
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kErrorInvalidValue = 1;
 inline constexpr Status kErrorOutOfMemory = 2;
@@ -105,7 +105,7 @@ enum class FunctionAttribute : int {
   kNonPortableClusterSizeAllowed = 14,
 };
 
-// CUfunc_cache.
+// CUlimit, CUsharedconfig and CUfunc_cache.
 enum class ContextLimit : int { kL2FetchGranularity = 5, kPersistingL2Bytes = 6 };
 enum class SharedConfig : int { kDefault = 0, kFourByteBanks = 1, kEightByteBanks = 2 };
 enum class CacheConfig : int { kPreferNone = 0, kPreferShared = 1, kPreferL1 = 2, kPreferEqual = 3 };
@@ -120,7 +120,7 @@ enum class JitOption : int {
 // CUjitInputType.
 enum class JitInput : int { kPtx = 1 };
 
-// CUDA_RESOURCE_DESC of a texture over linear memory; the union in cuda.h, of which this is one case, has 128 bytes.
+// CUDA_RESOURCE_DESC of a texture over linear memory. In cuda.h this is one case of a union of 128 bytes.
 struct LinearResource {
   int type = 2;  // CU_RESOURCE_TYPE_LINEAR
   DevicePointer address = 0;
@@ -146,8 +146,7 @@ struct TextureDescription {
   int reserved[12] = {};
 };
 
-// CUlaunchAttribute that says how many blocks a cluster has; the union in cuda.h, of which this is one case, has 64
-// bytes.
+// CUlaunchAttribute with the number of blocks of a cluster. In cuda.h this is one case of a union of 64 bytes.
 struct ClusterDimension {
   int id = 4;  // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
   char padding[4] = {};
@@ -175,7 +174,7 @@ struct GraphKernel {
   unsigned shared_bytes = 0;
   void** arguments = nullptr;
   void** extra = nullptr;
-  void* kernel = nullptr;           // in place of the function
+  void* kernel = nullptr;           // instead of the function
   ContextHandle context = nullptr;  // null: the current one
 };
 
@@ -183,8 +182,7 @@ struct Uuid {  // CUuuid
   unsigned char bytes[16];
 };
 
-// X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and
-// later.
+// X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces since CUDA 3.2.
 #define GPUTOPO_CUDA_FUNCTIONS(X)                                                                                      \
   X(init, "cuInit", Status(unsigned))                                                                                  \
   X(driver_get_version, "cuDriverGetVersion", Status(int*))                                                            \
@@ -227,7 +225,7 @@ struct Uuid {  // CUuuid
     Status(TextureHandle*, const LinearResource*, const TextureDescription*, const void*))                             \
   X(tex_object_destroy, "cuTexObjectDestroy", Status(TextureHandle))
 
-// The same for functions that older drivers lack or name otherwise; null where they are missing.
+// The same for functions that older drivers lack or name differently. A missing function is null.
 #define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
   X(device_get_uuid, "cuDeviceGetUuid_v2", Status(Uuid*, DeviceHandle))                                               \
   X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
@@ -267,24 +265,23 @@ struct Uuid {  // CUuuid
   X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                                     \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 
-// The loaded and initialised driver. One per process is plenty; never unloaded, because the library does not survive
-// it.
+// The loaded and initialized driver. A process needs one, and never unloads it: the library does not survive that.
 class Driver {
  public:
-  // Loads the library (GPUTOPO_LIBCUDA, else libcuda.so.1) and calls cuInit. Throws DeviceError whose one line says
-  // what to do: no driver, driver too old, no GPU, no permission.
+  // Loads the library (GPUTOPO_LIBCUDA, else libcuda.so.1) and calls cuInit. Throws DeviceError with one line that says
+  // what is wrong (no driver, driver too old, no GPU, no permission) and what to do.
   [[nodiscard]] static std::shared_ptr<const Driver> load();
 
-  // Throws unless `status` is success: DeviceMemoryError, DeviceLostError or DeviceError. `call` as a person would
-  // write it: "cuMemAlloc(1048576)". `log` is added where the driver wrote one.
+  // Throws DeviceMemoryError, DeviceLostError or DeviceError unless `status` is success. `call` reads as a person would
+  // write it: "cuMemAlloc(1048576)". The message includes `log` if the driver wrote one.
   void check(Status status, const std::string& call, const std::string& log = {}) const;
 
   [[nodiscard]] std::string device_name(DeviceHandle device) const;
   [[nodiscard]] std::string pci_address(
-      DeviceHandle device) const;  // "0000:0f:00.0"; empty if the driver does not tell
+      DeviceHandle device) const;  // "0000:0f:00.0"; empty if the driver does not report it
 
-  // "MIG-..." as the management library writes it, of a device that is a MIG instance, and meaningless of others; empty
-  // if the driver does not tell.
+  // The UUID of a device that is a MIG instance, "MIG-..." as the management library writes it. It is meaningless for
+  // other devices, and empty if the driver does not report it.
   [[nodiscard]] std::string mig_uuid(DeviceHandle device) const;
 
   [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
@@ -299,14 +296,14 @@ class Driver {
   int version_ = 0;
 };
 
-// Path of a driver library: the environment variable's value where it is set and not empty, else `standard_name`.
+// Path of a driver library: the environment variable's value if it is set and not empty, else `standard_name`.
 [[nodiscard]] std::string library_path(const char* variable, const char* standard_name);
 
-// Why cuInit or opening a device failed with `status`, and what to do; empty when there is no more to say than the
-// name. `driver_version` as Driver::version(), 0 if unknown; `device_folder` holds the nvidia* nodes.
+// Explains why cuInit or opening a device failed with `status`, and what to do; empty if the name of the status says it
+// all. `driver_version`: Driver::version(), or 0 if unknown. `device_folder`: the folder of the nvidia* nodes.
 [[nodiscard]] std::string explain_failure(Status status, int driver_version, const std::string& device_folder = "/dev");
 
-// ---- Owners. Each frees what it holds; none of their destructors throws. ----
+// ---- Owners. Each frees what it holds, and no destructor throws. ----
 
 class Context {
  public:
@@ -343,7 +340,7 @@ class Memory {
   std::uint64_t bytes_ = 0;
 };
 
-// Memory of the host that the GPU writes to by itself. Empty where there is none to be had.
+// Host memory that the GPU can write to by itself. Empty if none is available.
 class PinnedMemory {
  public:
   PinnedMemory(std::shared_ptr<const Driver> driver, std::uint64_t bytes);
@@ -359,14 +356,13 @@ class PinnedMemory {
   std::uint64_t bytes_ = 0;
 };
 
-// Machine code of the current GPU (an ELF file) for PTX text, as Module takes it. Throws DeviceError with the
-// compiler's log.
-// `optimization`: 0 to 4, which is what drivers take if not told.
+// Compiles PTX text into machine code of the current GPU (an ELF file), which Module takes. Throws DeviceError with the
+// compiler's log. `optimization`: 0 to 4, the drivers' default.
 [[nodiscard]] std::string compile(const Driver& driver, const std::string& ptx, unsigned optimization = 4);
 
 class Module {
  public:
-  // Compiles PTX text, or takes what compile() made of it. Throws DeviceError with the compiler's log.
+  // Compiles PTX text, or loads the result of compile(). Throws DeviceError with the compiler's log.
   Module(std::shared_ptr<const Driver> driver, const std::string& ptx);
   Module(Module&& other) noexcept
       : driver_(std::move(other.driver_)),
@@ -380,10 +376,10 @@ class Module {
  private:
   std::shared_ptr<const Driver> driver_;
   ModuleHandle handle_ = nullptr;
-  mutable std::map<std::string, FunctionHandle, std::less<>> functions_;  // that were asked for
+  mutable std::map<std::string, FunctionHandle, std::less<>> functions_;  // functions requested so far
 };
 
-// A texture of 32-bit integers (1, 2 or 4 to a texel) over linear memory that it does not own.
+// A texture of 32-bit integers (1, 2 or 4 in a texel) over linear memory that it does not own.
 class Texture {
  public:
   Texture(std::shared_ptr<const Driver> driver, DevicePointer address, std::uint64_t bytes, unsigned channels);

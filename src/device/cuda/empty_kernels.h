@@ -20,7 +20,7 @@ class EmptyKernels : public launch::EmptyKernels {
  private:
   Gpu& gpu_;
   std::map<std::uint32_t, Module> modules_;  // by the bytes of arguments
-  FunctionHandle kernel_ = nullptr;          // that was chosen
+  FunctionHandle kernel_ = nullptr;          // the chosen one
 };
 
 }  // namespace gputopo::cuda

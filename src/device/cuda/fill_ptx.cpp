@@ -7,7 +7,7 @@
 namespace gputopo::cuda {
 namespace {
 
-// Where the element at a position of the order lies.
+// Computes where the element at a position of the order lies.
 void offset_of(PtxText& text, std::string_view name, std::string_view position, std::string_view into) {
   text.add(R"(mov.u32 %element, {position};
 setp.eq.u32 %more, %reversed, 0;
@@ -31,7 +31,7 @@ add.u64 {into}, {into}, %wide;)",
            {{"position", position}, {"name", name}, {"into", into}});
 }
 
-// Writes the link at %place, and goes on with the next element, then with the next chain.
+// Writes the link at %place, then moves on to the next element and to the next chain.
 void write_link(PtxText& text) {
   text.add(R"(
   add.u64 %place, %place, %address;
@@ -55,7 +55,7 @@ ELEMENTS_DONE:
 
 }  // namespace
 
-// Writes the links of the arrays: blockIdx.y is the array, the threads of its blocks share the elements.
+// Writes the links of the arrays. blockIdx.y selects the array, and the threads of its blocks share the elements.
 void fill_kernel(PtxText& text) {
   text.add(R"(
 .visible .entry fill(.param .u64 tasks)
@@ -101,14 +101,14 @@ ELEMENTS:
            {{"pointer", static_cast<std::uint32_t>(LinkForm::kPointer)},
             {"texel", static_cast<std::uint32_t>(LinkForm::kTexel)},
             {"local", static_cast<std::uint32_t>(LinkForm::kLocal)}});
-  // %place: of this element; %value: of the next one.
+  // %place belongs to this element, %value to the next one.
   offset_of(text, "PLACE", "%index", "%place");
   offset_of(text, "VALUE", "%next", "%value");
   write_link(text);
 }
 
-// Keeps every SM busy for `duration` ns and records cycles and time of the first block: wakes the clocks and measures
-// them. Its `sink` is how many ns after its start it was stopped first, for another process; 0: it was not.
+// Keeps every SM busy for `duration` ns and records the cycles and the time of the first block. This wakes the clocks
+// and measures them. `sink` is the time in ns until the block was first stopped for another process; 0 if it was not.
 void spin_kernel(PtxText& text) {
   text.add(R"(
 .visible .entry spin(.param .u64 record, .param .u64 duration)

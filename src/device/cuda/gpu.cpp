@@ -20,18 +20,18 @@ namespace {
 
 using launch::kArenaAlignment;
 
-// What needs more gets all that is usable, at once. Allocating takes 0.4 ms a GiB, seen on an H200, but 6 ms where the
-// memory was freed before: drivers clear it first. Growing step by step to 94 GiB took 2.2 s.
+// A larger need allocates all usable memory at once. Allocation takes 0.4 ms for each GiB on an H200, but 6 ms if the
+// memory was freed before, because the driver clears it first. Growing step by step to 94 GiB took 2.2 s.
 constexpr std::uint64_t kLargeArenaBytes = 2ull << 30;
-// Results that come with the end of their launch; larger ones are fetched when they are asked for.
+// Results up to this size arrive with the end of their launch; larger ones are fetched on request.
 constexpr std::uint64_t kMaxExpectedBytes = 1ull << 20;
 constexpr std::uint64_t kPinnedBytes = 2ull << 20;
-// So few links are written in a time that does not matter (10 us), and the chase may be queued behind. Not where they
-// lie on many pages, which the TLBs miss: beside a chase over gigabytes it looked as if others had the GPU.
+// Writing so few links takes a negligible time (10 us), so the chase may be queued behind the fill. This fails if they
+// lie on many pages, which miss the TLBs: beside a chase over gigabytes, the fill looked like another process.
 constexpr std::uint64_t kQuickFillElements = 1ull << 17;
 constexpr std::uint64_t kQuickFillBytes = 128ull << 20;
 
-// A launch as the driver's extensible interface takes it.
+// A launch in the form of the driver's extensible interface.
 struct ClusterLaunch {
   explicit ClusterLaunch(const launch::KernelLaunch& launch) {
     dimension.x = launch.cluster_size;
@@ -49,7 +49,7 @@ struct ClusterLaunch {
   LaunchConfig config;
 };
 
-// What drivers answer to a cluster that they cannot launch.
+// Whether the status is a driver's answer to a cluster that it cannot launch.
 bool is_wrong_cluster(Status status) { return status == kErrorInvalidClusterSize || status == kErrorInvalidValue; }
 
 }  // namespace
@@ -104,12 +104,11 @@ const Module& Gpu::chase_module(std::uint64_t local_bytes) {
 
 void Gpu::prepare_local(std::uint64_t local_bytes) {
   require_room_for_frames(info_, local_bytes);
-  if (arena_.bytes() > kLargeArenaBytes) arena_ = Memory();  // which may be all memory that there is
+  if (arena_.bytes() > kLargeArenaBytes) arena_ = Memory();  // it may hold all the memory
 }
 
 DevicePointer Gpu::reserve(std::uint64_t bytes) {
-  // Aligned to a quarter of itself where there is room: a TLB whose index is hashed is filled unevenly by a stretch of
-  // pages that begins just anywhere.
+  // Aligned to a quarter of its size if there is room: pages from anywhere fill a TLB with a hashed index unevenly.
   const std::uint64_t room = info_.max_array_bytes > bytes ? info_.max_array_bytes - bytes : 0;
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
   if (bytes + alignment > arena_.bytes()) allocate_arena(bytes, alignment);
@@ -121,8 +120,8 @@ void Gpu::allocate_arena(std::uint64_t bytes, std::uint64_t& alignment) {
   const std::uint64_t needed = bytes + alignment;
   const std::uint64_t roomy = needed > kLargeArenaBytes ? info_.max_array_bytes + kArenaAlignment
                                                         : std::max(launch::kMinArenaBytes, 2 * arena_.bytes());
-  arena_ = Memory();  // the old one first: both may not fit
-  // Others may have taken some of what was free.
+  arena_ = Memory();  // the old one goes first, because both may not fit
+  // Others may have taken part of the free memory.
   for (const std::uint64_t attempt : {std::max(roomy, needed), needed}) {
     try {
       arena_ = Memory(driver_, round_up(attempt, kArenaAlignment));
@@ -147,7 +146,7 @@ std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t share
   for (const std::uint64_t carve_out : info_.carve_outs_bytes) {
     if (carve_out >= std::max(wanted_bytes, needed)) return carve_out;
   }
-  // More than the largest was wanted, or fewer than `blocks` fit at a time.
+  // The request exceeds the largest carve-out, or fewer than `blocks` blocks fit at a time.
   return info_.carve_outs_bytes.back();
 }
 
@@ -187,9 +186,9 @@ void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& lau
   }
   set_attribute(function, FunctionAttribute::kMaxDynamicSharedBytes, static_cast<int>(launch.shared_bytes),
                 "MAX_DYNAMIC_SHARED_SIZE_BYTES");
-  // In percent of the largest. The driver takes the next carve-out that holds as many blocks as the percentage calls
-  // for, rounded up (seen on an H200: 28% of 228 KiB with blocks of 31.25 KiB gave 100 KiB, not 64); so ask for what
-  // whole blocks take within the carve-out that is wanted.
+  // The attribute is a percentage of the largest carve-out. The driver takes the next carve-out that holds as many
+  // blocks as the percentage calls for, rounded up (on an H200, 28% of 228 KiB with blocks of 31.25 KiB gave 100 KiB,
+  // not 64). So this asks for the size of the whole blocks within the wanted carve-out.
   const std::uint64_t block_bytes = launch.shared_bytes;
   const std::uint64_t asked_bytes = block_bytes == 0 || block_bytes > launch.carve_out_bytes
                                         ? launch.carve_out_bytes
@@ -224,7 +223,7 @@ void Gpu::queue(FunctionHandle function, const std::string& name, const launch::
   timer_->begin(nullptr);
   const Status status = start(function, launch, parameters.data());
   timer_->end(nullptr);
-  // The call itself may load code; from here on it is the GPU that takes its time.
+  // The call itself may load code. From here on, only the GPU takes time.
   if (!holds_ || queued_.empty()) queued_at_ = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
     throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
@@ -353,7 +352,7 @@ void Gpu::download(void* to, DevicePointer from, std::uint64_t bytes) const {
     return;
   }
   fetched_ = {};
-  // The driver takes longer to copy to memory that is not pinned, and to pinned memory and on.
+  // A copy to pinned memory and on from there is faster than the driver's copy to memory that is not pinned.
   const bool fits = bytes <= pinned_->bytes();
   void* const target = fits ? pinned_->data() : to;
   driver_->check(driver_->memcpy_dtoh(target, from, bytes), fmt::format("cuMemcpyDtoH({})", bytes));

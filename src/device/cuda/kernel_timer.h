@@ -1,4 +1,4 @@
-// How long kernels run on the GPU, by the driver's events before and behind each.
+// Times kernels on the GPU by driver events before and after each.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,7 @@
 
 namespace gputopo::cuda {
 
-// Does nothing where times are not kept (time_driver_calls) or the driver has no events; a call that fails costs a time
-// and no more.
+// Does nothing if times are not kept (time_driver_calls) or the driver has no events. Failing calls only lose times.
 class KernelTimer {
  public:
   explicit KernelTimer(std::shared_ptr<const Driver> driver);
@@ -17,10 +16,10 @@ class KernelTimer {
   KernelTimer& operator=(const KernelTimer&) = delete;
   ~KernelTimer();
 
-  // Before and behind a launch, in its stream.
+  // Called before and after a launch, in its stream.
   void begin(StreamHandle stream);
   void end(StreamHandle stream);
-  // All launches have ended.
+  // Called once all launches have ended.
   void collect();
   [[nodiscard]] double seconds() const { return seconds_; }
 
@@ -30,7 +29,7 @@ class KernelTimer {
   std::shared_ptr<const Driver> driver_;
   bool works_ = false;
   std::vector<EventHandle> events_;
-  std::size_t recorded_ = 0;  // of them, two of each launch
+  std::size_t recorded_ = 0;  // events in use, two for each launch
   double seconds_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace gputopo::cuda {
 namespace {
 
-// Of a kernel of any GPU, and of one from compute capability 7.0 on with a driver of CUDA 12.1 (PTX 8.1).
+// Argument bytes of a kernel on any GPU, and from compute capability 7.0 on with a driver for CUDA 12.1 (PTX 8.1).
 constexpr std::uint32_t kFewArgumentBytes = 4096;
 constexpr std::uint32_t kManyArgumentBytes = 32'760;
 

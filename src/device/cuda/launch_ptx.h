@@ -1,4 +1,4 @@
-// The kernel that does nothing, which launches are timed with.
+// The empty kernel, by which launches are timed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gputopo::cuda {
 
-// A module with a kernel that does nothing, with so many bytes of arguments, and the target that it is for.
+// The module with the empty kernel, which takes `argument_bytes` of arguments, and the target of the module.
 inline constexpr char kEmptyKernel[] = "empty";
 struct LaunchTarget {
   PtxTarget ptx;

@@ -39,8 +39,7 @@ CudaLinkGpu::CudaLinkGpu(std::shared_ptr<const Driver> driver, DeviceHandle hand
       has_host_atomics_(attribute_of(*driver_, handle, DeviceAttribute::kHostNativeAtomicSupported) != 0),
       module_(driver_, generate_transfer_ptx(target_)),
       records_(driver_, kRecordBytes) {
-  // Drivers load code when it is launched first, and wait then for all that is under way: for ever where that is held
-  // back.
+  // Drivers load code at its first launch, and wait then for everything in flight: forever, if that is held back.
   for (const char* kernel : {"read", "write"}) launch_stream(kernel, nullptr, 0, 0, 1, 0);
   synchronize("kernels of transfers");
 }

@@ -18,7 +18,7 @@ class CudaLinkGpu : public node::LinkGpu {
   CudaLinkGpu(std::shared_ptr<const Driver> driver, DeviceHandle handle);
   CudaLinkGpu(const CudaLinkGpu&) = delete;
   CudaLinkGpu& operator=(const CudaLinkGpu&) = delete;
-  // The context of another may be gone by now.
+  // The current context may belong to another GPU that is gone by now.
   ~CudaLinkGpu() override { driver_->ctx_set_current(context_.handle()); }
 
   [[nodiscard]] ContextHandle context() const { return context_.handle(); }
@@ -46,12 +46,12 @@ class CudaLinkGpu : public node::LinkGpu {
                      std::uint32_t passes, std::uint32_t word);
 
   std::shared_ptr<const Driver> driver_;
-  Context context_;  // before all that lives in it
+  Context context_;  // declared before everything that lives in it
   PtxTarget target_;
   std::uint32_t sms_;
   bool has_host_atomics_;
   Module module_;
-  Memory records_;  // what kernels leave: a word for each block
+  Memory records_;  // the kernels' results: a word for each block
   std::deque<Queue> queues_;
   Memory memory_;
 };

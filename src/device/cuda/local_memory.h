@@ -1,5 +1,5 @@
-// Kernels with arrays in local memory. The driver keeps that for every thread that the GPU can run at a time, from the
-// first launch until the context ends: 8 GiB on an H200 for frames of 32 KiB.
+// Kernels with arrays in local memory. The driver reserves that for every thread that the GPU can run at a time, from
+// the first launch until the context ends: 8 GiB on an H200 for frames of 32 KiB.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@
 
 namespace gputopo::cuda {
 
-// Throws NotSupportedError where not so much memory was free when the device was opened as frames take that hold so
-// many bytes of each warp.
+// Throws NotSupportedError if frames for `local_bytes` of a warp need more memory than was free at the opening.
 void require_room_for_frames(const DeviceInfo& info, std::uint64_t local_bytes);
 
-// Of chase programs, one for each size of a frame, compiled when it is needed.
+// The modules of chase programs, one for each frame size, compiled on demand.
 class LocalModules {
  public:
   [[nodiscard]] const Module& module(const CompileAhead& compiler, const PtxTarget& target, std::uint64_t local_bytes);

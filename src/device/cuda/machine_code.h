@@ -1,4 +1,4 @@
-// What a compiled module tells about its kernels.
+// Facts about the kernels of a compiled module.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace gputopo::cuda {
 
 // The bytes of a kernel's machine code in a 64-bit ELF file: of its section ".text.KERNEL", which ends with a few
-// instructions of padding. Throws DeviceError where the file holds no such kernel.
+// instructions of padding. Throws DeviceError if the file has no such kernel.
 [[nodiscard]] std::uint64_t code_bytes(std::string_view elf, std::string_view kernel);
 
 }  // namespace gputopo::cuda

@@ -36,14 +36,14 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml() = delete;
 
-  // Does nothing where it is started.
+  // Does nothing if already started.
   void start(const std::string& path) {
     if (library_ == nullptr) library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!ready_) ready_ = call<NvmlStatus()>("nvmlInit_v2");
   }
   [[nodiscard]] bool ready() const { return ready_; }
 
-  // True if the library has the function and it succeeded.
+  // True if the library has the function and the call succeeded.
   template <typename Signature, typename... Args>
   bool call(const char* name, Args... args) const {
     if (library_ == nullptr) return false;
@@ -58,7 +58,7 @@ class Nvml {
   bool ready_ = false;
 };
 
-// Opened once, and left open until the process ends: to start the library up and shut it down takes 0.1 s, and eight
+// Opened once, and left open until the process ends. Starting the library and shutting it down takes 0.1 s, and eight
 // processes that do so wait for each other for a second (seen on eight H200).
 const Nvml& open_nvml() {
   static std::mutex mutex;
@@ -71,7 +71,7 @@ const Nvml& open_nvml() {
   return *nvml;
 }
 
-// Null where the library does not know it.
+// Null if the library does not know the device.
 NvmlDevice device_at(const Nvml& nvml, const std::string& pci_address) {
   NvmlDevice device = nullptr;
   const bool found = nvml.ready() && nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2",
@@ -120,8 +120,8 @@ struct NvmlField {  // nvmlFieldValue_t
   NvmlStatus status;
   unsigned long long value;
 };
-constexpr unsigned long long kMostLinkMb = 10'000'000;  // a second: a hundred times the fastest
-// More than any GPU is shared out in: what a library that is broken says does not make a loop of millions.
+constexpr unsigned long long kMostLinkMb = 10'000'000;  // MB/s: a hundred times the fastest link
+// Upper bounds, which keep a broken library from causing a loop of millions. No GPU is divided into so many instances.
 constexpr unsigned kMostInstances = 64;
 constexpr unsigned kMostGpus = 1024;
 
@@ -132,14 +132,14 @@ std::optional<std::uint64_t> memory_of(const Nvml& nvml, NvmlDevice device) {
   return memory.total_bytes;
 }
 
-// NVML writes the domain of "00000000:0F:00.0" with eight digits, others with four.
+// NVML writes the domain of "00000000:0F:00.0" with eight digits, others write four.
 std::string pci_address_in(std::string text) {
   constexpr std::size_t kDigitsMore = 4;
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text.find(':') == 2 * kDigitsMore && text.starts_with("0000") ? text.substr(kDigitsMore) : text;
 }
 
-// "4g.20gb" of "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
+// Returns "4g.20gb" for "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
 std::string profile_in(const std::string& name) {
   constexpr std::string_view kMark = " MIG ";
   const std::size_t mark = name.rfind(kMark);
@@ -208,7 +208,7 @@ GpuInstance MigReadings::instance_of(const std::string& uuid) const {
     instance.compute_slices = own.compute_slices;
     instance.compute_slices_of_gpu = compute_slices;
   }
-  // L2 and memory are shared out in eighths, on every GPU with MIG so far; some of each is the driver's.
+  // L2 and memory are divided in eighths, on every GPU with MIG so far. The driver keeps a little of each part.
   constexpr std::uint32_t kEighths = 8;
   if (own.memory_bytes && memory_bytes && *own.memory_bytes <= *memory_bytes) {
     const double part = static_cast<double>(*own.memory_bytes) / static_cast<double>(*memory_bytes);
@@ -356,12 +356,12 @@ std::string busy_warning(const std::string& pci_address) {
   const Nvml& nvml = open_nvml();
   NvmlDevice device = device_at(nvml, pci_address);
   if (device == nullptr) return {};
-  // Those that have a context on it; a container may not see them. Without room for them the call fails where there are
-  // any, but counts them.
+  // Counts the processes that have a context on the GPU; a container may not see them. Without a buffer the call fails
+  // if there are any, but still counts them.
   unsigned processes = 0;
   nvml.call<NvmlStatus(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3", device, &processes,
                                                       nullptr);
-  // Of the last second or so.
+  // Over the last second or so.
   NvmlUtilization utilization{};
   const bool told =
       nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization);

@@ -7,7 +7,7 @@ namespace gputopo::cuda {
 namespace {
 
 void begin_occupancy_kernel(PtxText& text, std::uint32_t registers) {
-  // Without a limit the compiler takes all registers that come with those that it needs.
+  // Without a limit, the compiler takes all registers that come with those that it needs.
   constexpr std::uint32_t kOwnRegisters = 28;
   const std::string most_registers = registers > 0 ? fmt::format("\n.maxnreg {}", registers + kOwnRegisters) : "";
   const std::uint32_t most_threads = registers == 0 ? 1024 : kMaxThreadsWithRegisters;

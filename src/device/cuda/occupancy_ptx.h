@@ -1,6 +1,6 @@
-// The kernels that run occupancy programs: blocks that stay for so many cycles, and watch the clocks. Values that are
-// to stay in registers come from memory by volatile loads before, and what is done with them after needs a reading of
-// the clock from the end: the compiler can neither load them again nor put them together sooner.
+// The kernels that run occupancy programs: blocks that stay for a number of cycles and watch the clocks. The values
+// that must stay in registers come from volatile loads before that time, and their use needs a clock reading from its
+// end. So the compiler can neither load them again nor combine them earlier.
 #pragma once
 
 #include <cstdint>

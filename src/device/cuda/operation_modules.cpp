@@ -14,17 +14,17 @@ namespace {
 
 using launch::OperationShape;
 
-// Of a module.
+// Kernels of one module.
 constexpr std::size_t kMostKernels = 32;
 
-// Of a GPU of this compute capability, with its share of the words that control several of them. From Maxwell on these
-// stand before every three, on Kepler before every seven (maxas, "Control Codes").
+// Bytes of an instruction, with its share of the control words. On Maxwell and Pascal, one stands before every three
+// instructions, on Kepler before every seven (maxas, "Control Codes"). Later instructions contain theirs.
 double instruction_bytes_of(int sm) {
   if (sm >= 70) return 16;
   return sm >= 50 ? 32.0 / 3 : 64.0 / 7;
 }
 
-// The first thing that the assembler had to say.
+// The assembler's first complaint.
 std::string first_complaint(std::string_view message) {
   constexpr std::string_view kLog = "; log: ";
   constexpr std::size_t kMostCharacters = 160;
@@ -56,7 +56,7 @@ std::string OperationModules::refusal_of(const OperationShape& shape) const {
   return {};
 }
 
-// The driver's compiler is what takes the time, and takes one thread for each module.
+// The driver's compiler takes nearly all the time, and uses one thread for each module.
 void OperationModules::begin(std::span<const OperationShape> shapes) {
   std::vector<OperationShape> missing;
   for (const OperationShape& shape : shapes) {
@@ -73,7 +73,7 @@ void OperationModules::begin(std::span<const OperationShape> shapes) {
   const PtxTarget target =
       operation_target(gpu_.target(), gpu_.driver()->version(), is_own_target(gpu_.target(), gpu_.info()));
   for (std::vector<OperationShape>& part : CompileAhead::parts_of(missing, kMostKernels)) {
-    // Of nothing that may be gone when a compiler that hangs comes back.
+    // Captured by value: a hung compiler may outlive this object.
     auto compiled = gpu_.compiler().begin<Compiled>(
         [driver = gpu_.driver(), target, part] { return compile_part(*driver, target, part); });
     begun_.push_back({std::move(part), std::move(compiled)});

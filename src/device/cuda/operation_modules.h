@@ -27,16 +27,16 @@ class OperationModules : public launch::OperationGpu {
  private:
   struct Kernel {
     launch::OperationCode code;
-    const Module* module = nullptr;  // none where it was refused
+    const Module* module = nullptr;  // null if it was refused
   };
 
-  // What became of some shapes: machine code with the shapes that it has, and what the compiler said of others.
+  // The outcome for some shapes: binaries with their shapes, and refused shapes with the compiler's message.
   struct Compiled {
     std::vector<std::pair<std::string, std::vector<launch::OperationShape>>> binaries;
     std::vector<std::pair<launch::OperationShape, std::string>> refused;
   };
 
-  // Shapes that are being compiled together.
+  // Shapes that are compiled together.
   struct Part {
     std::vector<launch::OperationShape> shapes;
     CompileAhead::Begun<Compiled> compiled;
@@ -44,14 +44,14 @@ class OperationModules : public launch::OperationGpu {
 
   [[nodiscard]] static Compiled compile_part(const Driver& driver, const PtxTarget& target,
                                              std::span<const launch::OperationShape> shapes);
-  // Begins with those that are neither compiled nor begun.
+  // Begins to compile the shapes that are neither compiled nor begun.
   void begin(std::span<const launch::OperationShape> shapes);
-  // Why there can be no kernel; empty: there can.
+  // Explains why there can be no kernel; empty if there can.
   [[nodiscard]] std::string refusal_of(const launch::OperationShape& shape) const;
   void add(const Compiled& part);
   void add_module(const std::string& binary, const std::vector<launch::OperationShape>& shapes);
-  // See launch::refusal_of_spills(). Of what is an instruction or a known sequence everywhere it is empty: the driver
-  // loads each kernel that it is asked about.
+  // See launch::refusal_of_spills(). Empty for operations that are an instruction or a known sequence everywhere,
+  // because the driver loads each kernel that it is asked about.
   [[nodiscard]] std::string refusal_of_spills(const Module& module, const launch::OperationShape& shape) const;
 
   Gpu& gpu_;

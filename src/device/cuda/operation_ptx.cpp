@@ -1,10 +1,10 @@
-// The kernels that run operation programs: straight lines of the operations of operations.def, chained. What the timing
-// depends on:
-// - The phases, and what stands around the readings of the clock (ptx_phases.h).
-// - Operands come from memory, through an address that the compiler takes for another in every lane: or it would know
-//   their values, or compute once for the whole warp. Those that a chain begins with are volatile loads: chains that
-//   began alike would be one.
-// - What the chains end with is used, all of its bits.
+// The kernels that run operation programs: straight lines of chained operations from operations.def. The timing
+// depends on these facts:
+// - The phases, and the code around the clock readings (ptx_phases.h).
+// - Operands come from memory, at an address that the compiler believes to differ among lanes. Otherwise it would know
+//   their values, or compute once for the whole warp. A chain's first operands are volatile loads, or the compiler
+//   would merge chains that begin alike.
+// - All bits of the chains' last results are used.
 #include "device/cuda/operation_ptx.h"
 
 #include <fmt/ranges.h>
@@ -30,11 +30,11 @@ using launch::kRowFactorBytes;
 using launch::OperationShape;
 using launch::results_kept;
 
-// All lanes hold the same. What the compiler takes for a branch that lanes may leave by has it write operations among
-// the lanes of a warp twice, behind instructions that gather these.
+// All lanes hold the same values. If the compiler believes that some lanes may leave alone, it writes operations across
+// the lanes of a warp twice, behind instructions that gather the lanes.
 constexpr std::string_view kLeave = "bra.uni";
 
-constexpr std::string_view kFixedNames = "abcef";  // of OperationOperands::fixed
+constexpr std::string_view kFixedNames = "abcef";  // names of OperationOperands::fixed
 
 bool of_tensor_memory(const OperationShape& shape) {
   return info_of(shape.operation).type == OperandType::kTensorMemory;
@@ -63,7 +63,7 @@ void begin_operation_kernel(PtxText& text, std::string name, std::uint32_t most_
   text.add("ld.global.u32 %one, [%operands + {OperationOperands.one}];\nsetp.ne.u32 %always, %one, 0;");
 }
 
-// Of the `index`-th of the results that a chain keeps.
+// The registers of the `index`-th result that a chain keeps.
 std::vector<std::string> result_registers(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::uint32_t count = registers_of(shape.operation_of(stream).type);
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ std::vector<std::string> result_registers(const OperationShape& shape, std::uint
   return names;
 }
 
-// As an operand.
+// The result as an operand.
 std::string result(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   if (of_tensor_memory(shape)) return "%accumulators";
   const std::vector<std::string> names =
@@ -81,7 +81,7 @@ std::string result(const OperationShape& shape, std::uint32_t stream, std::uint3
   return names.size() == 1 ? names.front() : fmt::format("{{{}}}", fmt::join(names, ", "));
 }
 
-// The registers of a chain, and what they begin with.
+// Declares the registers of a chain and loads their first values.
 void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t stream) {
   const std::uint32_t bits = bits_of(shape.operation_of(stream).type);
   const std::size_t of_beside = shape.beside && stream % 2 == 1 ? sizeof(OperationOperands) : 0;
@@ -98,7 +98,7 @@ void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t strea
   }
 }
 
-// The operands that stay, of the operation or of the one beside it.
+// Loads the fixed operands of the operation, or of the one beside it.
 void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
   const std::uint32_t bits = bits_of(type);
   for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
@@ -107,9 +107,9 @@ void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
   }
 }
 
-// Of a matrix at an offset of the shared memory, as groups of 8 rows (columns of the second factor) of 16 bytes, which
-// lie one after another, those of the next rows after them (PTX ISA, "Matrix descriptor": no swizzling).
-// `version`: of the descriptor.
+// Describes a matrix at an offset of the shared memory: groups of 8 rows (columns of the second factor) of 16 bytes.
+// The groups of the same rows lie one after another, and those of the next rows behind them (PTX ISA, "Matrix
+// descriptor": no swizzling). `version`: of the descriptor.
 void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32_t row_bytes, std::uint64_t version) {
   constexpr std::uint64_t kGroupBytes = 128;
   const std::uint64_t strides = kGroupBytes >> 4 << 16 | (row_bytes / 16 * kGroupBytes >> 4) << 32 | version << 46;
@@ -121,8 +121,8 @@ or.b64 %matrix_{name}, %matrix_{name}, {strides};)",
            {{"name", name}, {"offset", offset}, {"strides", fmt::format("{:#x}", strides)}});
 }
 
-// Factors in shared memory: by chance, for equal ones take much less power than those of programs. Bits that are
-// ordinary numbers of every type that a unit may take them for: as f16 from 0.5 to 1 and their negatives.
+// Fills the factors in shared memory with random bits, because equal factors take much less power than a program's.
+// They are ordinary numbers of every type that a unit may take them for: as f16, from 0.5 to 1 and their negatives.
 void fill_factors(PtxText& text, std::uint64_t version) {
   text.add(R"(.reg .b32 %factors, %place, %end_of_factors, %mixed;
 mov.u32 %factors, dynamic_shared;
@@ -158,13 +158,13 @@ bool uses(const OperationShape& shape, std::string_view operand) {
   return false;
 }
 
-// An mbarrier that all threads of the block arrive at.
+// Makes an mbarrier at which all threads of the block arrive.
 constexpr std::string_view kMakeMbarrier = R"(.reg .b32 %mbarrier;
 mov.u32 %mbarrier, dynamic_shared;
 @%first_thread mbarrier.init.shared.b64 [%mbarrier], %threads;
 bar.sync 0;)";
 
-// A function of its own, for operations that call one.
+// A separate function, for operations that call one.
 constexpr std::string_view kCalledFunction = R"(
 .func (.param .b32 result) called(.param .b32 given)
 {
@@ -175,12 +175,12 @@ constexpr std::string_view kCalledFunction = R"(
   ret;
 })";
 
-// The operands that are the same for all chains.
+// The operands that all chains share.
 constexpr std::pair<char, std::string_view> kCommonOperands[] = {
     {'i', "%one"},     {'j', "%issuer"},  {'q', "%always"},   {'f', "%first_thread"},
     {'o', "%arrived"}, {'k', "%reached"}, {'l', "%arrivals"}, {'z', "%mbarrier"}};
 
-// The register that stands for an operand of the `index`-th operation of a chain.
+// The register of an operand of the `index`-th operation of a chain.
 std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::uint32_t which = shape.beside && stream % 2 == 1 ? 1 : 0;
   const std::uint32_t kept = results_kept(shape.operation_of(stream).type);
@@ -214,13 +214,13 @@ void operation(PtxText& text, const OperationShape& shape, std::uint32_t stream,
   text.line("{}", lines);
 }
 
-// Brings every bit of a result to %word.
+// Moves every bit of a result into %word.
 std::string_view word_of_bits(std::uint32_t bits) {
   if (bits == 16) return "cvt.u32.u16 %word, {result};";
   return bits == 64 ? "mov.b64 {%word, %here}, {result};\nxor.b32 %value, %value, %here;" : "mov.b32 %word, {result};";
 }
 
-// Every bit of what the chains end with, in %value; out through LOST for a value that there is not.
+// Combines every bit of the chains' last results in %value. Exits through LOST if a value is invalid.
 void use_results(PtxText& text, const OperationShape& shape) {
   text.add("mov.u32 %value, 0;");
   if (of_tensor_memory(shape)) read_accumulators(text);
@@ -234,7 +234,7 @@ void use_results(PtxText& text, const OperationShape& shape) {
   text.line("setp.eq.u32 %lost, %value, %never;\n@%lost {} LOST;", kLeave);
 }
 
-// The line of a round, or the same for each group of lanes apart and then all lanes together again.
+// The operations of a round. With several sides, each group of lanes runs them alone, and then all lanes meet again.
 void operations_of_round(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
   for (std::uint32_t side = 0; side < shape.sides; ++side) {
     if (shape.sides > 1) text.line("setp.ne.u32 %other_side, %side, {0};\n@%other_side bra SIDE_{0};", side);
@@ -259,8 +259,8 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
   const auto round = [&] {
     if (of_warpgroup(shape)) text.add("wgmma.fence.sync.aligned;");
     operations_of_round(text, shape, operations);
-    // What warps do together is asynchronous. It is waited for in each round: across the loop's end the compiler would
-    // have it wait after each operation.
+    // Joint operations of warps are asynchronous. Each round waits for them: across the end of the loop, the compiler
+    // would make it wait after each operation.
     if (of_warpgroup(shape)) text.add("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
     if (of_tensor_memory(shape)) end_tensor_round(text);
   };
@@ -271,9 +271,9 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
 
 }  // namespace
 
-// What the loop adds is to vanish beside a round (operations_per_round()). Beside operations of which a scheduler
-// begins one each clock it does not: on an H200 5.7 of 518 clocks, of which less than half are its instructions, the
-// others the way back. So a pass of the loop is two rounds, with a way out between them.
+// The cost of the loop must be negligible beside a round (operations_per_round()). It is not for operations of which a
+// scheduler starts one in each clock: on an H200 it is 5.7 of 518 clocks, less than half of them for its instructions,
+// the rest for the jump back. So a pass of the loop is two rounds, with an exit between them.
 std::uint32_t rounds_of_pass(const OperationShape& shape) {
   const OperationInfo& info = info_of(shape.operation);
   const bool may_fill_schedulers = info.of == OperationClass::kArithmetic && registers_of(info.type) == 1;
@@ -291,15 +291,15 @@ bool is_own_target(const PtxTarget& target, const DeviceInfo& info) {
 }
 
 PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own) {
-  constexpr int kFirstSm = 70;         // whose drivers still exist
-  constexpr int kFirstNarrowSm = 100;  // with tensor memory or numbers of 4 bits, which only code for one alone has
+  constexpr int kFirstSm = 70;         // the oldest with current drivers
+  constexpr int kFirstNarrowSm = 100;  // with tensor memory or 4-bit numbers, which only code for one alone has
   struct Version {
     int driver;
     int major;
     int minor;
   };
-  // The last of them: matrices of 8-bit numbers for sums of f16, the same for those of f32, conversions of such on
-  // sm_89, sparse matrices, tanh.
+  // The last features that need each version: matrices of 8-bit numbers with sums in f16, the same with sums in f32,
+  // conversions of 8-bit numbers on sm_89, sparse matrices, tanh.
   constexpr Version kVersions[] = {{12080, 8, 7}, {12040, 8, 4}, {12010, 8, 1}, {11010, 7, 1}, {11000, 7, 0}};
   PtxTarget best = target;
   for (const Version& version : kVersions) {
@@ -325,8 +325,8 @@ std::string generate_operation_ptx(const PtxTarget& target, std::span<const Oper
     operation_kernel(text, shape.kernel_name(), shape, operations, rounds_of_pass(shape));
   }
   std::string ptx = text.take();
-  // That it selects in order, as ours does, is what units from compute capability 10.0 on need: else the compiler has
-  // it sorted, in four more instructions.
+  // Units from compute capability 10.0 on need metadata that selects in order, as ours does. Unless it is declared so,
+  // the compiler sorts it, in four more instructions.
   const bool has_order = std::pair(target.ptx_major, target.ptx_minor) >= std::pair(8, 5) && target.sm >= 80;
   if (has_order) boost::replace_all(ptx, "mma.sp.sync", "mma.sp::ordered_metadata.sync");
   return ptx;

@@ -11,22 +11,22 @@
 
 namespace gputopo::cuda {
 
-// A module with a kernel for each shape (OperationParameters), and kFrameKernel with one round of so many operations,
-// each one instruction: what is around the rounds of the others is as long.
+// The module with a kernel for each shape (OperationParameters), and kFrameKernel, which has one round of
+// kFrameOperations operations of one instruction each. The code around the rounds is as long in the other kernels.
 inline constexpr char kFrameKernel[] = "operation_frame";
 inline constexpr std::uint32_t kFrameOperations = 4;
-// Of the compiler, for these modules. Seen of the driver for an H200: 54 ms for a kernel of 512 operations, and a
-// little more than half without what the higher levels look for. What they would merge is what is not wanted.
+// Optimization level of the compiler for these modules. On an H200 the driver takes 54 ms for a kernel of 512
+// operations, and little more than half without the higher levels' searches, which would merge what must stay apart.
 inline constexpr unsigned kOperationOptimization = 1;
-// Rounds in a row in the loop of its kernel, and so in its code.
+// Consecutive rounds in the loop of the kernel, and so in its code.
 [[nodiscard]] std::uint32_t rounds_of_pass(const launch::OperationShape& shape);
-// Whether four warps multiply matrices together: GPUs of compute capability 9.0 alone, whose drivers know it.
+// Whether four warps can multiply matrices together: only on compute capability 9.0, with a driver that knows it.
 [[nodiscard]] bool has_warpgroups(const PtxTarget& target, int driver_version);
-// The target with the newest PTX version that some operation needs and the driver knows.
-// `is_own`: the target is the device's own compute capability, as code for one alone must be, and no older one.
+// The target with the newest PTX version that some operation needs and the driver knows. `is_own`: the target is the
+// device's own compute capability, not an older one. Code for one capability alone needs this.
 [[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own);
 [[nodiscard]] bool is_own_target(const PtxTarget& target, const DeviceInfo& info);
-// `most_operations`: of a round, where fewer than the shape's do, as for what only looks at the code.
+// `most_operations`: limit of the operations of a round, for callers that only look at the code.
 [[nodiscard]] std::string generate_operation_ptx(
     const PtxTarget& target, std::span<const launch::OperationShape> shapes,
     std::uint32_t most_operations = std::numeric_limits<std::uint32_t>::max());

@@ -11,8 +11,8 @@
 namespace gputopo::cuda {
 namespace {
 
-// What is around the blocks differs by a few instructions and padding, so the difference of two kernels is off by a
-// little for each of hundreds of blocks; a block of most GPUs is a whole number of 16-byte instructions.
+// The code around the blocks differs by a few instructions and padding, so the difference of two kernels is slightly
+// off for each of hundreds of blocks. On most GPUs a block is a whole number of 16-byte instructions.
 double whole_instructions(double bytes) {
   constexpr double kInstruction = 16;
   constexpr double kOff = 1.5;
@@ -47,7 +47,7 @@ void CodeModule::compile_once() {
   const std::string binary = gpu_.compiler().machine_code(generate_code_ptx(gpu_.target()));
   const auto long_bytes = static_cast<double>(code_bytes(binary, "code"));
   const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
-  // The lead is as long as so many blocks are.
+  // The lead counts as blocks of the same length.
   constexpr std::uint32_t kShortBlocks = (kMaxCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
   sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kMaxCodeBlocks - kShortBlocks));
   sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortBlocks));
@@ -60,7 +60,7 @@ void CodeModule::compile_jumps_once() {
   const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(binary, kernel)); };
   const double few_bytes = bytes_of("few_near_jumps");
   const double near_bytes = whole_instructions((bytes_of("near_jumps") - few_bytes) / (kMaxNearJumps - kFewNearJumps));
-  // What is around the blocks is the same in all of them.
+  // The code around the blocks is the same in all kernels.
   const double around = few_bytes - kFewNearJumps * near_bytes;
   const auto keep_sizes = [&](CodeStepKind kind, double block_bytes) {
     jump_sizes_[kind] = {block_bytes, static_cast<std::uint32_t>(std::max(0.0, around))};
@@ -109,7 +109,7 @@ const Module& CodeModule::module_of(CodeStepKind kind) {
 
 void CodeModule::launch(const launch::CodeLaunch& launch, CodeParameters parameters) {
   const std::string straight = launch.has_lead ? "lead_code" : "code";
-  // Those of counted steps have the name of their kind.
+  // Kernels of counted steps have the name of their kind.
   const std::string kernel = is_counted(launch.kind) ? std::string(to_string(launch.kind)) : straight;
   gpu_.run(module_of(launch.kind).function(kernel.c_str()), kernel.c_str(),
            {.blocks = launch.blocks,

@@ -32,7 +32,7 @@ class CodeModule : public launch::CodeGpu {
   void launch(const launch::CodeLaunch& launch, CodeParameters parameters) override;
 
  private:
-  // Each takes a second or so to compile.
+  // Each compilation takes about a second.
   void compile_once();
   void compile_jumps_once();
   void compile_operands_once();

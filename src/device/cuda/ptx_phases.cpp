@@ -5,8 +5,8 @@
 namespace gputopo::cuda {
 namespace {
 
-// All blocks go on at the same time. %target counts the arrivals so far. A block that gives up adds to barriers of all
-// blocks and expects nothing there: so no block waits for one that waits for it.
+// All blocks continue at the same time, once there are %target arrivals. A block that gives up still adds to the
+// barriers of all blocks but waits at none, so no two blocks wait for each other.
 constexpr std::string_view kCommonStart = R"(
   bar.sync 0;
   add.u32 %target, %target, %blocks;
@@ -32,10 +32,10 @@ mov.u32 %arrivals, 0;
 GO:
 bar.sync 0;)";
 
-// The compiler reads the clock in front of a barrier that comes before, but not in front of a branch: a reading that
+// The compiler moves a clock reading in front of an earlier barrier, but not in front of a branch. Hence a reading that
 // nobody needs, and a branch on it. Otherwise the time that a warp waited for the others would count as the timer's
-// cost (seen on an H100: 1,003 cycles and more of all warps but the one that waits for the other blocks, and of that
-// one, too, where the others leave it no time).
+// cost (on an H100: 1,003 cycles and more for all warps except the one that waits for the other blocks, and for that
+// one too if the others leave it no time).
 constexpr std::string_view kReadTimer = R"(mov.u32 %before, %clock;
 setp.eq.u32 %lost, %before, %never;
 @%lost {leave} LOST;

@@ -1,4 +1,4 @@
-// Which PTX version and target a device and its driver agree on.
+// Chooses the PTX version and target that a device and its driver agree on.
 #include "device/cuda/ptx_target.h"
 
 #include <fmt/format.h>
@@ -8,9 +8,8 @@
 namespace gputopo::cuda {
 namespace {
 
-// The PTX version that first has a target (6.0 at least, the first with brx.idx), and the driver that first takes that
-// PTX (CUDA toolkit release notes and the release history of the PTX ISA document). A driver takes every older version
-// as well.
+// The PTX version that first has a target (at least 6.0, the first with brx.idx), and the driver that first takes that
+// PTX and all older ones (CUDA toolkit release notes and the release history of the PTX ISA document).
 struct TargetRow {
   int sm;
   int ptx_major;
@@ -28,7 +27,7 @@ constexpr TargetRow kTargets[] = {
 }  // namespace
 
 PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version) {
-  constexpr int kMostMajor = 99;  // far beyond any there is
+  constexpr int kMostMajor = 99;  // far beyond any that exists
   if (capability_major < 0 || capability_major > kMostMajor || capability_minor < 0 || capability_minor > 9) {
     throw DeviceError(fmt::format("the driver says that this GPU has compute capability {}.{}, which none has",
                                   capability_major, capability_minor));

@@ -24,7 +24,7 @@ const KernelField& field_of(std::string_view name) {
 }
 
 void fill_in(std::string& text, std::string_view lines, const PtxText::Values& values) {
-  std::size_t begin = 0;  // of what has no name in it
+  std::size_t begin = 0;  // of the text after the last name
   for (std::size_t at = lines.find('{'); at != std::string_view::npos; at = lines.find('{', at)) {
     const std::size_t first = at++;
     if (at == lines.size() || std::isalpha(lines[at]) == 0) continue;

@@ -9,19 +9,18 @@
 namespace gputopo::cuda {
 namespace {
 
-// Fewest accesses of a thread between two turns of a loop, to spread the loop's own cost.
+// Fewest accesses of a thread in one iteration of a loop, to spread the loop's own cost.
 constexpr std::uint32_t kMinBodyAccesses = 8;
-// Longest body without an inner loop. Longer bodies gain nothing and leave the instruction cache.
+// Longest body without an inner loop. Longer bodies gain nothing and exceed the instruction cache.
 constexpr std::uint32_t kMaxBodyAccesses = 64;
-// 32-bit registers that all threads of a block share, and what a thread needs beside the data of its accesses.
+// 32-bit registers that all threads of a block share, and those that a thread needs besides the data of its accesses.
 constexpr std::uint32_t kRegisters = 65536;
 constexpr std::uint32_t kOtherRegisters = 24;
 
 bool reads(const StreamShape& shape) { return shape.op != StreamOp::kWrite; }
 bool writes(const StreamShape& shape) { return shape.op != StreamOp::kRead; }
 
-// Threads that access different addresses. In the constant bank all threads of a warp read the same one, which is the
-// only pattern it is built for.
+// Threads with addresses of their own. The constant bank is built for one pattern only: a warp reads one address.
 std::uint32_t lanes(const StreamShape& shape) {
   return shape.space == Space::kConstant ? shape.threads_per_block / 32 : shape.threads_per_block;
 }
@@ -128,8 +127,8 @@ setp.ne.u32 %more, %rounds, 0;
 @%more bra REST;
 REST_DONE:)";
 
-// %lane_bytes and %block to the address of this lane's part of the block's slice. The constant bank starts at 0 of its
-// window; the chase kernel checks that.
+// Turns %lane_bytes and %block into the address of this lane's part of the block's slice. The constant bank starts at 0
+// of its window, which the chase kernel checks.
 std::string_view slice_origin(Space space) {
   switch (space) {
     case Space::kShared:
@@ -156,7 +155,7 @@ class StreamKernel {
   std::string generate() {
     prologue();
     shape_.slice_bytes != 0 ? per_block() : shared_array();
-    // Stores count once they have arrived.
+    // Stores count only once they have arrived.
     if (writes(shape_)) text_.add("membar.gl;");
     text_.add(kEpilogue);
     return text_.take();
@@ -177,12 +176,12 @@ class StreamKernel {
   [[nodiscard]] bool wide_addresses() const {
     return shape_.space != Space::kConstant && shape_.space != Space::kShared && shape_.space != Space::kTexture;
   }
-  // Registers of this space that hold where a group of accesses begins: this lane's part of row 0 (an address, or the
-  // index of a texel), and the same of a copy's target.
+  // Registers for the start of a group of accesses in this space: this lane's part of row 0 (an address, or the index
+  // of a texel), and the same for a copy's target.
   [[nodiscard]] std::string_view pointer() const { return wide_addresses() ? "%ptr64" : "%ptr32"; }
   [[nodiscard]] std::string_view target() const { return wide_addresses() ? "%target64" : "%target32"; }
   [[nodiscard]] bool texture() const { return shape_.space == Space::kTexture; }
-  // Addresses are counted in bytes, but in texels (one vector each) for textures.
+  // Addresses count bytes, but texels (one vector each) for textures.
   [[nodiscard]] std::uint64_t units(std::uint64_t bytes) const {
     return texture() ? bytes / shape_.vector_bytes : bytes;
   }
@@ -219,7 +218,7 @@ class StreamKernel {
                shape_.op == StreamOp::kCopy ? target() : pointer(), offset_units, registers(slot));
   }
 
-  // `offsets` (in units) are accessed group_ at a time: all loads of a group before the first use of one.
+  // Accesses `offsets` (in units), group_ at a time. All loads of a group come before the first use of one.
   void accesses(const std::vector<std::uint64_t>& offsets, std::string_view predicate = "") {
     for (std::size_t first = 0; first < offsets.size(); first += group_) {
       const std::size_t end = std::min<std::size_t>(offsets.size(), first + group_);
@@ -243,7 +242,7 @@ class StreamKernel {
     accesses(offsets);
   }
 
-  // Without .minnctapersm ptxas aims at two blocks an SM, saves registers and with that loads in flight.
+  // Without .minnctapersm, ptxas aims at two blocks for each SM and saves registers, which reduces the loads in flight.
   void prologue() {
     begin_kernel(text_, "stream", "StreamParameters",
                  fmt::format(".maxntid {}, 1, 1\n.minnctapersm 1", shape_.threads_per_block));
@@ -269,13 +268,12 @@ class StreamKernel {
     stamp_clocks(text_, "start", "%result");
   }
 
-  // Sets the copy's target next to the pointer.
+  // Sets the copy's target to match the pointer.
   void aim() {
     if (shape_.op == StreamOp::kCopy) add("add.{type} {target}, {pointer}, {delta};");
   }
 
-  // One pass over the slice. The address moves by a zero that the compiler cannot see: else it would read once for all
-  // passes.
+  // One pass over the slice. The address moves by a hidden zero, or the compiler would read once for all passes.
   void pass(const std::string& label) {
     const std::uint64_t all_rows = slice_rows(shape_);
     const std::uint64_t body_rows = all_rows <= kMaxBodyAccesses ? all_rows : stream_body_accesses(shape_);
@@ -304,7 +302,7 @@ setp.ne.u32 %more, %turns, 0;
     }
   }
 
-  // Every block goes over its slice: once untimed, so that caches and instructions are in place, then %rounds times.
+  // Every block goes over its slice: once untimed, to load caches and instructions, then %rounds times.
   void per_block() {
     text_.add(slice_origin(shape_.space),
               {{"slice_units", units(shape_.slice_bytes)}, {"slice_bytes", shape_.slice_bytes}});
@@ -319,7 +317,7 @@ PHASE:)",
     begin_time();
     loop("ROUND", "%rounds", stream_body_passes(shape_));
     loop("SINGLE", "%singles", 1);
-    // The phase that counts takes what was to be done, and leaves nothing for a third.
+    // The timed phase takes the remaining counts and leaves none for a third phase.
     text_.add(R"(or.b32 %phase, %todo_rounds, %todo_singles;
 mov.u32 %rounds, %todo_rounds;
 mov.u32 %singles, %todo_singles;
@@ -329,7 +327,7 @@ setp.ne.u32 %more, %phase, 0;
 @%more bra PHASE;)");
   }
 
-  // `passes` passes over the slice, as often as `counter` (a register) says.
+  // Makes `passes` passes over the slice, repeated `counter` (a register) times.
   void loop(const std::string& label, std::string_view counter, std::uint32_t passes) {
     text_.add(R"(setp.eq.u32 %done, {counter}, 0;
 @%done bra {label}_DONE;
@@ -344,15 +342,15 @@ setp.ne.u32 %more, {counter}, 0;
               {{"counter", counter}, {"label", label}});
   }
 
-  // %index (of a tile or a vector) to an address. A copy's target is not set.
+  // Turns %index (of a tile or a vector) into an address. Does not set a copy's target.
   void locate(std::uint64_t bytes) {
     text_.add(
         texture() ? "mad.lo.u32 %ptr32, %index, {units}, %lane;" : "mad.wide.u32 %ptr64, %index, {bytes}, %from64;",
         {{"units", units(bytes)}, {"bytes", bytes}});
   }
 
-  // All blocks take turns at the tiles of one array. Every visit takes the same time whatever the number of tiles is,
-  // because the passes over the array follow one another without a gap.
+  // All blocks take turns at the tiles of one array. Every visit takes the same time for any number of tiles, because
+  // the passes over the array follow one another without a gap.
   void shared_array() {
     const PtxText::Values values = {{"tile_bytes", stream_tile_bytes(shape_)},
                                     {"tile_units", units(stream_tile_bytes(shape_))},
@@ -364,7 +362,7 @@ setp.ne.u32 %more, {counter}, 0;
     if (shape_.op == StreamOp::kCopy) text_.add(kTargetTile, values);
     rows(stream_body_accesses(shape_));
     text_.add(kNextTile);
-    // The rest is what is left of the array behind the last tile, vector by vector.
+    // The rest of the array behind the last tile, vector by vector.
     text_.add(kBeginRest, values);
     locate(shape_.vector_bytes);
     aim();
@@ -374,7 +372,7 @@ setp.ne.u32 %more, {counter}, 0;
 
   const StreamShape shape_;
   const std::uint32_t words_;
-  const std::uint32_t group_;  // accesses in flight: as asked, as far as the registers go
+  const std::uint32_t group_;  // accesses in flight: as requested, as far as the registers allow
   PtxText text_;
 };
 

@@ -1,5 +1,5 @@
-// The kernels that run stream programs: one module for each shape, so that every offset within a thread's accesses is a
-// constant and the inner loop is little but loads or stores.
+// The kernels that run stream programs. Each shape has its own module, so every offset within a thread's accesses is a
+// constant and the inner loop is little more than loads or stores.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace gputopo::cuda {
 
-// The code of a stream kernel depends on these.
+// The parameters that determine the code of a stream kernel.
 struct StreamShape {
   StreamOp op = StreamOp::kRead;
   Space space = Space::kGlobal;
@@ -28,8 +28,7 @@ struct StreamShape {
 [[nodiscard]] std::uint32_t stream_body_accesses(const StreamShape& shape);
 [[nodiscard]] std::uint64_t stream_tile_bytes(const StreamShape& shape);
 
-// Passes over the slice that the body of the per-block kernel makes, so that loads_in_flight accesses exist even in a
-// slice that gives each thread fewer.
+// Passes over the slice in the body of the per-block kernel: enough for loads_in_flight accesses of each thread.
 [[nodiscard]] std::uint32_t stream_body_passes(const StreamShape& shape);
 
 // Parameters of the kernel "stream", in this order.
@@ -40,18 +39,17 @@ struct StreamParameters {
   std::uint64_t texture = 0;
   std::uint64_t zero = 0;   // 0: added where the compiler must not see that an address stays the same
   std::uint32_t never = 0;  // kNever
-  // Per block: times the body's passes, and single passes after them. Shared array: passes over the rest after the
-  // tiles.
+  // Per block: repetitions of the body's passes, and single passes after them. Shared array: `rounds` counts passes
+  // over the rest after the tiles.
   std::uint32_t rounds = 0;
   std::uint32_t singles = 0;
-  // Shared array only: a block visits tile (first + k * step) mod tiles, and each time round everything moves on by
-  // `shift`.
+  // Shared array only: a block visits tile (first + k * step) mod tiles. After each round, all move on by `shift`.
   std::uint32_t tiles = 0;
   std::uint32_t visits = 0;  // of all blocks together
   std::uint32_t step = 0;    // grid mod tiles
   std::uint32_t shift = 0;
   std::uint32_t step_shift = 0;    // shift of the whole rounds in one step: shift * (grid / tiles) mod tiles
-  std::uint32_t rest_vectors = 0;  // that no tile holds
+  std::uint32_t rest_vectors = 0;  // vectors in no tile
   std::uint32_t target_tiles = 0;  // copy: tile i is written to tile i mod target_tiles
 };
 

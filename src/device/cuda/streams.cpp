@@ -11,10 +11,10 @@
 namespace gputopo::cuda {
 namespace {
 
-// Bandwidths that no GPU we run on stays below, to bound the time of a launch beforehand.
+// Lower bounds of the bandwidth of all GPUs that we run on, to bound the time of a launch beforehand.
 constexpr double kMinMemoryBytesPerSecond = 20e9;
 constexpr double kMinBytesPerSecondAndSm = 4e9;
-// GPUs of so many SMs have memories of so many times that.
+// GPUs with at least kManySms SMs have memories that are kManySmsFactor times as fast.
 constexpr std::uint32_t kManySms = 16;
 constexpr double kManySmsFactor = 5;
 
@@ -30,7 +30,7 @@ double pass_seconds(const StreamProgram& program, const Streams::Layout& layout)
 }  // namespace
 
 StreamShape Streams::shape_of(const StreamProgram& program) {
-  // The constant bank is one for all blocks, so each goes over the whole of it by itself.
+  // All blocks share one constant bank, so each goes over all of it.
   const bool by_itself = program.per_block || program.space == Space::kConstant;
   return {.op = program.op,
           .space = program.space,
@@ -106,7 +106,7 @@ StreamParameters Streams::encode(const Layout& layout, launch::Address base, std
       static_cast<std::uint32_t>(layout.footprint % stream_tile_bytes(shape) / shape.vector_bytes);
   parameters.target_tiles = static_cast<std::uint32_t>(layout.target_tiles);
   if (tiles == 0) return parameters;
-  // Each time round, blocks move on to another tile, or a block would find its own in L1 again.
+  // Each time round, blocks move on to another tile. Otherwise a block would find its own tile in L1 again.
   parameters.step = static_cast<std::uint32_t>(layout.blocks % tiles);
   parameters.shift = static_cast<std::uint32_t>((layout.sm_count / 2 + 1) % tiles);
   parameters.step_shift = static_cast<std::uint32_t>(std::uint64_t{parameters.shift} * (layout.blocks / tiles) % tiles);

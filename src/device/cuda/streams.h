@@ -1,4 +1,4 @@
-// What streams on NVIDIA GPUs have of their own: see launch::StreamRunner.
+// The NVIDIA part of launch::StreamRunner.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ struct Streams {
 
   struct Layout : launch::StreamLayout {
     StreamShape shape;
-    std::uint64_t tiles = 0;         // of an array that all blocks share
+    std::uint64_t tiles = 0;         // of the array that all blocks share
     std::uint64_t target_tiles = 0;  // copy
     std::uint32_t sm_count = 1;
   };

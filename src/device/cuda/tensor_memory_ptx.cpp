@@ -5,7 +5,7 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr std::uint32_t kColumns = 512;          // of tensor memory that a block takes: all
+constexpr std::uint32_t kColumns = 512;          // columns of tensor memory that a block takes: all
 constexpr std::uint32_t kColumnsOfResult = 256;  // 32 bits each in 128 rows
 
 // Ends a round. Without the last barrier a warp that is two rounds late would wait for a phase that has passed.
@@ -19,8 +19,8 @@ mbarrier.try_wait.parity.shared.b64 %round_ended, [%round_barrier], %parity;
 xor.b32 %parity, %parity, 1;
 bar.sync %meeting, 128;)";
 
-// Behind the factors lie a word for the address and an mbarrier for each four warps. The first operation adds to
-// nothing: what was there may be no number.
+// Behind the factors lie a word for the address and an mbarrier for each four warps. The first operation overwrites the
+// accumulators, whose old contents may not be numbers.
 constexpr std::string_view kBegin = R"(
   .reg .pred %issuer, %first_warp, %round_ended, %clean;
   .reg .b32 %accumulators, %tensor_memory, %tensor_word, %round_barrier, %parity, %group, %descriptor, %row, %meeting;
@@ -47,7 +47,7 @@ mov.b32 %descriptor, 0x08400010;
 @%issuer tcgen05.mma.cta_group::1.kind::f16 [%accumulators], %matrix_m, %matrix_n, %descriptor, %clean;
 {end_round})";
 
-// A warp of the four reads its own 32 rows.
+// Each of the four warps reads its own 32 rows.
 constexpr std::string_view kReadAccumulators = R"(tcgen05.fence::after_thread_sync;
 and.b32 %row, %thread_id, 96;
 shl.b32 %row, %row, 16;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kVectorsInFlight = 8;
 constexpr int kFirstWithScopes = 60;
 
-// Where the threads of all blocks begin, and how far they go on with each turn: %offset, %step, in bytes.
+// The start of each thread of all blocks, and its advance with each turn: %offset and %step, in bytes.
 constexpr std::string_view kBeginStream =
     R"(.visible .entry {name}(.param .u64 memory, .param .u64 bytes, .param .u32 passes, .param .u32 word, .param .u64 sink)
 {
@@ -68,13 +68,13 @@ add.u64 %offset, %offset, %step;)");
 sub.u32 %passes, %passes, 1;
 setp.ne.u32 %more, %passes, 0;
 @%more bra PASS;)");
-  // Nobody knows that the sum is not this word.
+  // The compiler cannot know that the sum differs from this word.
   if (reads) text.add("setp.eq.u32 %never, %sum, %word;\n@%never st.global.u32 [%sink], %sum;");
   end_kernel(text);
 }
 
-// A thread of each block follows the chain from its own place in it: `warm` accesses, then `count` timed ones. The
-// record of a block is how many ns these took.
+// One thread of each block follows the chain from its own place: `warm` accesses, then `count` timed ones. The record
+// of a block is the time of the timed ones in ns.
 void chase_kernel(PtxText& text, std::string_view name, std::string_view access) {
   text.add(
       R"(.visible .entry {name}(.param .u64 memory, .param .u64 apart, .param .u32 warm, .param .u32 count, .param .u64 records)
@@ -117,7 +117,7 @@ LEAVE:
       {{"name", name}, {"access", access}});
 }
 
-// One thread stores, waits until the system has it, and goes on to another line.
+// One thread stores, waits until the store is visible to the whole system, and moves on to another line.
 void store_kernel(PtxText& text) {
   text.add(R"(.visible .entry store(.param .u64 memory, .param .u64 lines, .param .u32 count, .param .u64 records)
 {

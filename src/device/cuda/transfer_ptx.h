@@ -1,4 +1,4 @@
-// The kernels of transfers. Every address is a universal one: of this GPU, of another that it reaches, of the host.
+// The kernels of transfers. All addresses are unified virtual ones: of this GPU, a peer that it reaches, or the host.
 #pragma once
 
 #include <string>

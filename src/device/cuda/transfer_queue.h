@@ -1,4 +1,4 @@
-// What transfers are queued in.
+// The queues of transfers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class HostGate : public node::LinkGate {
   explicit HostGate(std::shared_ptr<const Driver> driver) : memory_(std::move(driver), sizeof(std::uint32_t)) {
     if (has_word()) *word() = 0;
   }
-  // Drivers that give no such memory cannot hold queues back.
+  // Drivers that provide no such memory cannot hold queues back.
   [[nodiscard]] bool has_word() const { return memory_.bytes() > 0; }
   [[nodiscard]] std::uint32_t* word() const override { return reinterpret_cast<std::uint32_t*>(memory_.data()); }
 
@@ -24,7 +24,7 @@ class HostGate : public node::LinkGate {
   PinnedMemory memory_;
 };
 
-// A stream, and the events around what is queued in it.
+// A stream, and the events around the work queued in it.
 class Queue : public node::LinkQueue {
  public:
   explicit Queue(std::shared_ptr<const Driver> driver) : driver_(std::move(driver)) {

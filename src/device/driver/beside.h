@@ -1,4 +1,4 @@
-// Work on a thread of its own, beside what this thread goes on with.
+// Work on a thread of its own, beside the current thread.
 #pragma once
 
 #include <future>
@@ -8,7 +8,7 @@
 
 namespace gputopo {
 
-// Where no thread may be started it is done when its result is asked for. Who drops the result waits for the end.
+// If no thread can be started, the work is done when its result is requested. Dropping the future waits for the work.
 template <typename Work>
 [[nodiscard]] std::future<std::invoke_result_t<Work>> begin_beside(const Work& work) {
   try {

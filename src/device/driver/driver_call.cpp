@@ -19,7 +19,7 @@ namespace {
 
 enum class CallState : int { kNone, kRunning, kHeld };
 
-// Of the watched thread. No locks: a call that hangs may hold any.
+// State of the watched thread. It uses no locks, because a hung call may hold any.
 struct WatchedCalls {
   std::atomic<CallState> state = CallState::kNone;
   std::atomic<const char*> name = "";
@@ -31,7 +31,7 @@ thread_local bool t_is_watched = false;
 thread_local bool t_is_timed = false;
 thread_local bool t_is_in_call = false;
 thread_local LastCall* t_told = nullptr;
-thread_local std::unordered_map<const char*, CallTimes> t_times;  // by name, where it lies
+thread_local std::unordered_map<const char*, CallTimes> t_times;  // by address of the name
 
 }  // namespace
 

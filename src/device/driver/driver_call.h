@@ -1,5 +1,5 @@
-// Calls of vendors' libraries, which may never come back. While the watched thread is in one, another thread can see
-// which and for how long, and can hold it there.
+// Calls of vendors' libraries, which may never return. While the watched thread is in one, another thread can see which
+// call it is and for how long, and can hold it there.
 #pragma once
 
 #include <atomic>
@@ -13,45 +13,45 @@
 
 namespace gputopo {
 
-// A driver that has rested sets up its GPUs one by one: to list eight takes some ten seconds.
+// An idle driver sets up its GPUs one by one, so listing eight takes some ten seconds.
 inline constexpr double kPatienceToListSeconds = 30;
-// GPUTOPO_PATIENCE: less patience, for tests.
+// Returns `most`, or less if GPUTOPO_PATIENCE is set, for tests.
 [[nodiscard]] double seconds_of_patience(double most);
 
-// The thread that calls this is the watched one from now on.
+// Makes the calling thread the watched one.
 void watch_driver_calls();
 
 struct RunningCall {
   std::string name;  // "cuCtxSynchronize"
   double seconds = 0;
 };
-// The call that the watched thread is in.
+// Returns the call that the watched thread is in.
 [[nodiscard]] std::optional<RunningCall> running_driver_call();
-// Its name; null if it is in none. For handlers of signals.
+// Returns the call's name, or null outside of calls. Safe in signal handlers.
 [[nodiscard]] const char* name_of_running_driver_call() noexcept;
 
-// Should the call that is running come back, the watched thread goes no further: what it works on may be read, and the
-// process be ended. False if it is in none.
+// Stops the watched thread if its running call returns, so that its data may be read and the process be ended. Returns
+// false if it is in no call.
 [[nodiscard]] bool hold_driver_call();
 
-// The call that another thread is in, or was in at last.
+// The current or last call of another thread.
 using LastCall = std::atomic<const char*>;
-// From now on those of this thread are told there; null: no longer.
+// Writes the calls of this thread there from now on; null: no longer.
 void tell_driver_calls(LastCall* where);
-// Returns once `ended`, which waits for no longer than it is told to, says so. This thread counts as in the other's
-// call meanwhile.
+// Returns when `ended`, which waits at most as long as its argument says, returns true. Meanwhile this thread counts as
+// being in the other thread's call.
 void wait_in_call_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended);
 
-// From now on how long this thread is in which calls is kept, for --profile.
+// Records from now on how long this thread spends in each call, for --profile.
 void time_driver_calls();
 [[nodiscard]] bool driver_calls_are_timed();
-// Of this thread, by name.
+// Returns the calls of this thread, by name.
 [[nodiscard]] std::vector<NamedCallTimes> driver_call_times();
 
-// While this lives, the thread is in the call.
+// The thread is in the call while this object lives.
 class InDriverCall {
  public:
-  explicit InDriverCall(const char* name);  // which must live on
+  explicit InDriverCall(const char* name);  // `name` must stay valid
   InDriverCall(const InDriverCall&) = delete;
   InDriverCall& operator=(const InDriverCall&) = delete;
   ~InDriverCall();
@@ -62,7 +62,7 @@ class InDriverCall {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// A function of a library, by its name there; null until it is set.
+// A function of a library, with its name there; null until it is set.
 template <typename Signature>
 class DriverFunction;
 
@@ -86,13 +86,13 @@ class DriverFunction<Result(Arguments...)> {
   Result (*function_)(Arguments...) = nullptr;
 };
 
-// Throws DeviceError for a result that a call must have given, and has not.
+// Throws DeviceError for a call that succeeded without the result that it must give.
 [[noreturn]] void throw_no_result(const std::string& call);
 void require_result(const auto& result, const std::string& call) {
   if (!result) throw_no_result(call);
 }
 
-// What a library wrote into a buffer, which it may have filled without an end.
+// Converts a buffer that a library filled, perhaps without a terminating zero.
 template <std::size_t Bytes>
 [[nodiscard]] std::string text_in(const char (&buffer)[Bytes]) {
   const std::string text(buffer, Bytes);

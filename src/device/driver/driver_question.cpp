@@ -40,8 +40,8 @@ void write_answer(int fd, std::string text) {
   }
 }
 
-// What this process has of its parent and must not use: its terminal, its files, its handlers of signals. A lock on a
-// file would be held until this process ends.
+// Drops what the child has of its parent and must not use: the terminal, files and signal handlers. The child would
+// otherwise keep locks on files until it ends.
 void forget_parent(int answer) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
     std::signal(signal, SIG_DFL);
@@ -67,7 +67,7 @@ void forget_parent(int answer) {
   } catch (const std::exception&) {
     ::_exit(1);
   }
-  ::_exit(0);  // without the end that libraries and the parent's streams would make
+  ::_exit(0);  // skips the exit handlers of libraries and of the parent's streams
 }
 
 LastCall* shared_call() {
@@ -112,7 +112,7 @@ DriverQuestion::~DriverQuestion() {
     static_cast<void>(has_ended_within(has_answered_ ? kPatience : std::chrono::milliseconds(0), status));
   if (process_ > 0) {
     ::kill(process_, SIGKILL);
-    static_cast<void>(has_ended_within(kPatience, status));  // unless the driver holds it within the kernel
+    static_cast<void>(has_ended_within(kPatience, status));  // fails if the driver holds it within the kernel
   }
   if (answer_ >= 0) ::close(answer_);
   if (call_ != nullptr) ::munmap(static_cast<void*>(call_), sizeof(LastCall));
@@ -137,7 +137,7 @@ std::string DriverQuestion::read_until_end(bool& is_late) {
   std::array<char, 4096> buffer;
   while (text.size() < kMostAnswerBytes && !text.ends_with(kEndOfAnswer)) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
-    // Another question may have taken all the time, while this one was answered.
+    // An answer may already be here although another question took all the time.
     pollfd readable{.fd = answer_, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
     is_late = ready == 0 && left <= 0;
@@ -179,8 +179,8 @@ bool DriverQuestion::has_ended_within(std::chrono::milliseconds longest, int& st
   do {
     const pid_t ended = ::waitpid(process_, &status, WNOHANG);
     if (ended != 0 && !(ended < 0 && errno == EINTR)) {
-      process_ = 0;      // its number may be another's from now on
-      return ended > 0;  // a program that uses the library may wait for all children, and was told instead
+      process_ = 0;      // the id may belong to another process from now on
+      return ended > 0;  // not if the program that uses this library has reaped it already
     }
     std::this_thread::sleep_for(kPause);
   } while (Clock::now() < end);

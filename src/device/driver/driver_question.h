@@ -1,5 +1,4 @@
-// A question to a vendor's driver that a process of its own asks: a driver that aborts, crashes or never answers ends
-// that process alone.
+// Asks a vendor's driver in a child process, so a driver that aborts, crashes or hangs ends only that process.
 #pragma once
 
 #include <sys/types.h>
@@ -13,29 +12,29 @@
 
 namespace gputopo {
 
-// Whether this process has one of these libraries loaded. Drivers do not outlive a fork, so only this process can ask
-// one that it uses already.
+// Whether this process has loaded one of these libraries. Drivers do not survive a fork, so a driver that this process
+// already uses must be asked here.
 [[nodiscard]] bool uses_any_of(const std::vector<std::string>& libraries);
 
 class DriverQuestion {
  public:
-  // Forks a process that calls `ask`, which may use drivers and must be quick otherwise: other threads of this process
-  // are not in it. `backend`: "cuda", for messages.
+  // Forks a process that calls `ask`. Apart from calls of drivers `ask` must be quick, and it must not need the other
+  // threads of this process, which the child lacks. `backend`: "cuda", for messages.
   DriverQuestion(std::string backend, const std::function<std::string()>& ask);
   DriverQuestion(const DriverQuestion&) = delete;
   DriverQuestion& operator=(const DriverQuestion&) = delete;
-  // The process is gone then.
+  // Ends the process.
   ~DriverQuestion();
 
   struct Answer {
     std::string text;     // what `ask` returned
-    std::string problem;  // one line, where there is no answer
+    std::string problem;  // one line, if there is no answer
   };
-  // Waits for kPatienceToListSeconds since the question was asked, at most.
+  // Waits at most kPatienceToListSeconds from the time of the question.
   [[nodiscard]] Answer wait();
 
  private:
-  // Once the driver has been called for so long that it never comes back, or the process has ended.
+  // Returns at the end of the answer or the process, or when the driver has not returned for too long.
   [[nodiscard]] std::string read_until_end(bool& is_late);
   [[nodiscard]] std::string problem_of(bool is_late);
   [[nodiscard]] bool has_ended_within(std::chrono::milliseconds longest, int& status);
@@ -43,7 +42,7 @@ class DriverQuestion {
   std::string backend_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point end_;
-  LastCall* call_ = nullptr;  // in memory that both processes have
+  LastCall* call_ = nullptr;  // shared by both processes
   pid_t process_ = -1;        // 0: it has ended
   bool has_answered_ = false;
   int error_ = 0;  // why there is no process

@@ -19,7 +19,7 @@ void require(bool condition, const std::string& field, fmt::format_string<Args..
   if (!condition) throw FormatError(field + ": " + fmt::format(rule, std::forward<Args>(args)...));
 }
 
-// Numbers of bytes and of anything else, by the names of their fields.
+// Upper bounds by the name of the field: one for bytes, one for other counts.
 struct Bounds {
   const std::string& prefix;
 
@@ -38,7 +38,7 @@ struct Bounds {
   void operator()(std::string_view name, const std::vector<std::uint64_t>& values) const {
     for (const std::uint64_t value : values) (*this)(name, value);
   }
-  // Texts, flags and versions are no amounts.
+  // Texts, flags and versions have no bounds.
   void operator()(std::string_view, const bool&) const {}
   void operator()(std::string_view, const auto&) const {}
 
@@ -63,7 +63,7 @@ void check_sms(const DeviceInfo& info, const std::string& prefix) {
           "must ascend, each once");
 }
 
-// Of the GPU a device has at least a slice, and at most all.
+// A device has at least one slice of its GPU, and at most all.
 void check_slices(std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu, const std::string& field) {
   require(!own || (*own >= 1 && *own <= of_gpu.value_or(limits::kMaxSlices)), field, "{} is not between 1 and {}",
           own.value_or(0), of_gpu.value_or(limits::kMaxSlices));

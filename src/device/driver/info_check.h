@@ -1,4 +1,4 @@
-// What a device can be like, whichever file tells.
+// Checks what any file or driver says of a device.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace gputopo {
 
-// Throws FormatError that names the field, as PREFIX.FIELD, where it lies beyond file/limits.h or fits no device:
+// Throws FormatError for a field beyond file/limits.h or one that fits no device. The message names it as PREFIX.FIELD:
 // "info.sm_count: 0 is not between 1 and 4096".
 void check_info(const DeviceInfo& info, const std::string& prefix);
 
-// The same of what a driver says, who `call` asked: throws DeviceError.
+// The same for what a driver answered to `call`. Throws DeviceError.
 void check_told_info(const DeviceInfo& info, const std::string& call);
-// A number of GPUs that a driver says there are.
+// Checks the number of GPUs that a driver reports.
 void check_device_count(int count, const std::string& call);
 
 }  // namespace gputopo

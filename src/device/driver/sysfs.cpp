@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Widths that PCI Express has.
+// Accepts only widths of PCI Express.
 std::optional<std::uint32_t> width_of(const std::string& text) {
   constexpr std::uint32_t kMaxLanes = 32;
   std::uint32_t lanes = 0;
@@ -71,7 +71,7 @@ std::optional<std::string> read_pci_attribute(const std::string& root, const std
 }
 
 std::optional<std::uint32_t> pcie_generation_of(const std::string& speed) {
-  constexpr std::array kGigatransfers{"2.5", "5", "8", "16", "32", "64"};  // of generation 1 on
+  constexpr std::array kGigatransfers{"2.5", "5", "8", "16", "32", "64"};  // from generation 1 on
   const std::string rate = speed.substr(0, speed.find(' '));
   for (std::uint32_t i = 0; i < kGigatransfers.size(); ++i) {
     const std::string exact = kGigatransfers[i];

@@ -13,7 +13,7 @@ namespace {
 
 using namespace launch;
 
-// One access in assembly; the register that holds what came last is %[value], or %[link] of a load.
+// One access in assembly. The register with the last result is %[value], or %[link] for loads.
 std::string access_of(const GfxTarget& target, const AccessKernel& kernel) {
   if (kernel.shared()) {
     std::string store = "ds_write_b32 %[link], %[value]\\n";
@@ -50,11 +50,11 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
   const std::string access = (kernel.op == AccessOp::kStore ? "" : wait) + access_of(target, kernel);
   std::string accesses;
   for (std::uint32_t i = 0; i < kAccessUnroll; ++i) accesses += access;
-  // Behind stores the last word is read back.
+  // After stores, the last word is read back.
   const std::string last = kernel.op == AccessOp::kStore
                                ? access_of(target, {AccessOp::kStoreLoad, kernel.space}).substr(access.size())
                                : std::string();
-  // Several registers in a row have to be named. The first of them is the link.
+  // Wide loads need consecutive registers, which must be named. The first of them is the link.
   const bool wide = kernel.load_bytes != 0;
   return fmt::format(
       R"hip(
@@ -85,8 +85,8 @@ KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
 }
 )hip";
 
-// {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: lost; {6} and {7}:
-// the first and the last lines.
+// {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: condition of a lost
+// chain; {6} and {7}: the first and the last lines.
 constexpr std::string_view kAccessKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{{6}{2}  {1} link = {3};
   u32 value = 0;

@@ -1,10 +1,10 @@
-// The kernels that run access programs: all lanes of every wavefront follow a chain of their own through the working
-// set. What the timing depends on, and a test checks in the machine code:
-// - A chain with all its readings of the clock is one piece of assembly: two readings, of which the second is the start
-//   and the difference what a reading costs; the accesses; the wait until the last of them has ended; the end.
-// - Every access but a store waits for the one before. The loop's own instructions stand behind an access and before
-//   the next one's wait, so that they take no time of their own.
-// - The piece is passed once untimed, so that its code is in the instruction cache.
+// The kernels that run access programs: each lane of every wavefront follows a chain of its own through the working
+// set. A test checks in the machine code what the timing depends on:
+// - A chain with all its clock readings is one piece of assembly: two readings (the second is the start, and their
+//   difference the cost of a reading), the accesses, the wait for the last of them, the end.
+// - Every access except a store waits for the one before. The loop's own instructions stand between an access and the
+//   next one's wait, so they take no extra time.
+// - The piece runs once untimed, which brings its code into the instruction cache.
 #pragma once
 
 #include <string>

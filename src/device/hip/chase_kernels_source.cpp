@@ -10,8 +10,7 @@
 namespace gputopo::hip {
 namespace {
 
-// Calls the step of the space that the step names. A step by an actor is one lane's, but for scalar loads, which are
-// the whole wavefront's.
+// Calls the step function of the step's space. One lane takes an actor's step, but a whole wavefront its scalar loads.
 std::string dispatch(std::string_view kind, std::string_view arguments, bool by_actor, bool only_global = false) {
   std::string text;
   for (const Space space : kHipSpaces) {

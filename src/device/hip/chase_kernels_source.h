@@ -1,4 +1,4 @@
-// The kernels that take the steps of chase programs, and those beside them that prepare arrays and wake the GPU.
+// The kernels that run the steps of chase programs, prepare their arrays and wake the GPU.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gputopo::hip {
 
-// The structs Task and Step, and the kernels "chase", "fill" and "spin", which call those functions.
+// The structs Task and Step, and the kernels "chase", "fill" and "spin", which call the functions of step_functions().
 extern const std::string_view kChaseStructs;
 [[nodiscard]] std::string chase_kernels();
 

@@ -1,14 +1,12 @@
-// The kernels that run chase programs on CDNA. What the timing depends on, and a test checks in the machine code:
-// - A timed load is one piece of assembly with both clock readings: s_memtime, the wait that its reading has come back,
-//   the load, the wait that its data has, s_memtime. Nothing can move in between or out.
-// - A load is followed by the next one as soon as its data is there (s_waitcnt), so an untimed chain takes its latency
-//   a load.
-// - Loops are not unrolled by the compiler, and each is passed through once with its loads off (no lane active, or
-//   jumped over where a load asks no lanes), so that the pass that counts finds its code in the instruction cache.
-// - Descriptors are read and results written past vL1, with vector accesses: the scalar cache, which the compiler would
-//   read them through, may be what is measured.
-// - The wavefront that follows the chain is told from the others by a scalar branch, because scalar loads do not ask
-//   which lanes are active.
+// The kernels that run chase programs on CDNA. A test checks in the machine code what the timing depends on:
+// - A timed load is one piece of assembly with both clock readings: s_memtime, the wait for its reading, the load, the
+//   wait for its data, s_memtime. Nothing can move in between or out.
+// - A load starts once the data of the one before is there (s_waitcnt), so untimed loads take their latency each.
+// - The compiler does not unroll loops. Each runs once with its loads off (no lane is active, or a jump skips loads
+//   that ignore active lanes), which brings its code into the instruction cache before the counted pass.
+// - Descriptors are read and results written past vL1, with vector accesses. The compiler would read them through the
+//   scalar cache, which may be under measurement.
+// - A scalar branch separates the wavefront that follows the chain from the others: scalar loads ignore active lanes.
 #pragma once
 
 #include <string>

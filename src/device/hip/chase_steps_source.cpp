@@ -14,7 +14,7 @@ std::string repeat(std::string_view text, std::uint32_t times) {
   return result;
 }
 
-// The load of one link from where the last one points: assembly, and the wait for it.
+// The load of one link from where the last one points: its assembly, and the wait for it.
 struct Follow {
   std::string load;
   std::string wait;
@@ -27,14 +27,14 @@ Follow follow_of(const GfxTarget& target, Space space) {
     case Space::kShared:
       return {"ds_read_b32 %[link], %[link]", "s_waitcnt lgkmcnt(0)"};
     case Space::kScalar:
-      // Into other registers: a load that is replayed must find its address (XNACK).
+      // The target is another register, because a replayed load must find its address (XNACK).
       return {"s_load_dwordx2 %[next], %[link], 0x0", "s_waitcnt lgkmcnt(0)"};
     default:
       return {"global_load_dwordx2 %[link], %[link], off", "s_waitcnt vmcnt(0)"};
   }
 }
 
-// Vector loads and LDS: no lane is active in the dry pass.
+// Vector loads and LDS. No lane is active in the dry pass.
 std::string vector_functions(const GfxTarget& target, Space space) {
   const Follow follow = follow_of(target, space);
   const std::string name(to_string(space));
@@ -81,7 +81,7 @@ DEVICE u64 timed_{0}({1}& link, u64 live) {{
   return text;
 }
 
-// Scalar loads: the dry pass jumps over them.
+// Scalar loads. The dry pass jumps over them.
 std::string scalar_functions(const GfxTarget& target) {
   const Follow follow = follow_of(target, Space::kScalar);
   const std::string back = "s_load_dwordx2 %[link], %[next], 0x0\\n" + follow.wait + "\\n";
@@ -131,7 +131,7 @@ DEVICE u64 timed_scalar(u64& link, u64 live) {{
       follow.load, follow.wait, repeat(follow.load + "\\n" + follow.wait + "\\n" + back, kUnroll / 2));
 }
 
-// A chain in the source: the type of its links, the first of them, and what tells that it has left its array.
+// A chain in the source: the type of its links, its first link, and the condition that it has left its array.
 struct Chain {
   const char* type;
   const char* start;
@@ -143,8 +143,8 @@ Chain chain_of(Space space) {
   return {"u64", space == Space::kScalar ? "uniform64(step.start)" : "step.start", "link == 0"};
 }
 
-// A step that counts. `load`: statements that follow `link`, declare `wide`, which is counted, and set `lost`. In the
-// dry pass `live` is 0: no loads, nothing is counted or kept.
+// A counted step. `load`: statements that follow `link`, declare `wide`, the counted value, and set `lost`. In the dry
+// pass `live` is 0: nothing is loaded, counted or kept.
 std::string counting_function(std::string_view kind, Space space, std::string_view load) {
   const Chain chain = chain_of(space);
   return fmt::format(
@@ -188,7 +188,7 @@ std::string timed_function(Space space) {
                                        to_string(space), chain_of(space).lost));
 }
 
-// The same link is followed twice, and what counts is how much longer the first time took.
+// Follows each link twice and counts how much longer the first load took.
 std::string paired_function(Space space) {
   return counting_function("paired", space,
                            fmt::format(R"hip(      u64 again = link;
@@ -200,7 +200,7 @@ std::string paired_function(Space space) {
                                        to_string(space), chain_of(space).lost));
 }
 
-// The untimed steps in one space: a chain, and a touch.
+// The untimed steps in one space: a chain and a touch.
 std::string untimed_functions(Space space) {
   const Chain chain = chain_of(space);
   const bool scalar = space == Space::kScalar;
@@ -256,7 +256,7 @@ DEVICE void touch_step_{0}(const Task& task, const Step& step) {{
       name, chain.type, chain.start, chain.lost, touch);
 }
 
-// Both links of each element: to the next one and, of the other chain, to the one before.
+// Writes both links of each element: to the next one and, in the other chain, to the one before.
 std::string store_function(const GfxTarget& target) {
   return fmt::format(
       R"hip(

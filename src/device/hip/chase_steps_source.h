@@ -1,4 +1,4 @@
-// The steps of chase programs. What the timing depends on stands in chase_source.h.
+// The steps of chase programs. chase_source.h says what the timing depends on.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gputopo::hip {
 
-// Loads in a row of an untimed step.
+// Consecutive loads in the loop of an untimed step.
 inline constexpr auto kUnroll = static_cast<std::uint32_t>(kUnrolledLoads);
 
 // The functions "<kind>_step_<space>" for every kind of step in every space that has it, and "store_step". They take a

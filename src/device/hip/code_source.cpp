@@ -14,17 +14,17 @@ namespace {
 
 using namespace launch;
 
-// Independent results in flight: more than an arithmetic instruction takes issue slots.
+// Independent results in flight: more than the issue slots that an arithmetic instruction takes.
 constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kFirstResult = 45;         // of the vector registers
+constexpr std::uint32_t kFirstResult = 45;         // a vector register
 constexpr std::uint32_t kLeavingInstructions = 2;  // a countdown and a branch
-constexpr std::uint32_t kArithmeticBytes = 8;      // of an instruction before them
+constexpr std::uint32_t kArithmeticBytes = 8;      // of each instruction before them
 
 // {0}, {5}: blocks of the front and the back half of the stretch; {1}: the arithmetic of a block; {2}: cache bits of a
-// store; {3}: rounds of arithmetic in the lead; {4}: a round of it, kChains instructions; {6}: the results get their
-// first values; {7}: their registers. s[40:41] where the next pass leaves its cycles; s[44:45] when the pass began; s50
-// passes left; s51 blocks left; s52 blocks of a pass, less one; s[54:55] the entry; s[56:57] the end of a pass;
-// s[60:61] where to return; v44 a factor; the results are from kFirstResult on.
+// store; {3}: rounds of arithmetic in the lead; {4}: one such round, kChains instructions; {6}: first values of the
+// results; {7}: their registers. s[40:41] where the next pass leaves its cycles; s[44:45] start of the pass; s50 passes
+// left; s51 blocks left; s52 blocks of a pass, minus one; s[54:55] the entry; s[56:57] the end of a pass; s[60:61] the
+// return address; v44 a factor; the results from kFirstResult on.
 constexpr std::string_view kStretch = R"hip(
 DEVICE u32 stretch_bytes() {{
   u32 bytes;

@@ -9,7 +9,7 @@
 namespace gputopo::hip {
 namespace {
 
-// Each is a hardware queue: with more of them than the GPU has places for, all would take turns.
+// Each stream is a hardware queue. With more queues than the GPU has places for, all would take turns.
 constexpr std::size_t kMaxStreams = 4;
 constexpr std::uint32_t kBitsOfWord = 32;
 
@@ -38,7 +38,7 @@ CuMasks::Stream CuMasks::create(const std::vector<std::uint32_t>& bits) const {
 }
 
 bool CuMasks::learn() {
-  // CUs are counted from 1, so that each is under some mask.
+  // CUs are counted from 1, so each is under some mask.
   std::map<std::uint32_t, std::uint32_t> numbers;
   for (std::uint32_t digit = 1; digit <= hardware_ids_.size(); digit *= 2) {
     std::vector<std::uint32_t> bits;

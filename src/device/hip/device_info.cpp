@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
 // The share that one device has of a GPU that is divided into devices. Memory is divided into as many parts as its mode
-// says: NPS4 has four, however many devices there are.
+// says: NPS4 has four, for any number of devices.
 GpuInstance instance_of(const DeviceInfo& info, const KfdNode& node) {
   constexpr std::string_view kMemoryMode = "NPS";
   const std::string memory = info.memory_partition_mode.value_or("");
@@ -62,13 +62,12 @@ class InfoReader {
     return device_attribute(runtime_, ordinal_, which);
   }
 
-  // The kernel driver may tell a clock that the runtime does not.
+  // The kernel driver may report a clock that the runtime does not.
   [[nodiscard]] std::optional<double> clock_mhz(DeviceAttribute khz, std::uint32_t kernels_mhz) const {
     if (const auto value = attribute(khz)) return static_cast<double>(*value) / 1e3;
     return kernels_mhz > 0 ? std::optional<double>(kernels_mhz) : std::nullopt;
   }
 
-  // How the GPU is set up on this machine.
   void read_setup() {
     const std::string root = sysfs_root();
     const std::optional<std::string> module_version = read_amdgpu_version(root);
@@ -100,13 +99,13 @@ class InfoReader {
   void read_limits() {
     info_.max_threads_per_block = attribute(DeviceAttribute::kMaxThreadsPerBlock);
     info_.max_threads_per_sm = attribute(DeviceAttribute::kMaxThreadsPerSm);
-    // Blocks of one wavefront. The runtime's own limit counts blocks of the largest size.
+    // For blocks of one wavefront. The runtime's own limit counts blocks of the largest size.
     if (node_.simds_per_cu > 0 && node_.waves_per_simd > 0)
       info_.max_blocks_per_sm = std::uint64_t{node_.simds_per_cu} * node_.waves_per_simd;
     info_.registers_per_block = attribute(DeviceAttribute::kRegistersPerBlock);
     info_.registers_per_sm = attribute(DeviceAttribute::kRegistersPerSm);
     info_.shared_bytes_per_block = attribute(DeviceAttribute::kSharedBytesPerBlock);
-    // Some versions multiply it by the number of CUs; a CU has as much as a block may use.
+    // Some versions multiply it by the number of CUs. A CU has as much as a block may use.
     info_.shared_bytes_per_sm = attribute(DeviceAttribute::kSharedBytesPerSm);
     if (info_.shared_bytes_per_sm && info_.shared_bytes_per_block &&
         *info_.shared_bytes_per_sm == *info_.shared_bytes_per_block * info_.sm_count && info_.sm_count > 1) {

@@ -1,4 +1,4 @@
-// The description of a GPU: what the runtime and the amdgpu kernel driver say of it.
+// Describes a GPU by what the runtime and the amdgpu kernel driver report.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace gputopo::hip {
 
-// Empty if the runtime does not know the attribute, or says 0.
+// Empty if the runtime does not know the attribute or reports 0.
 [[nodiscard]] std::optional<std::uint64_t> device_attribute(const Runtime& runtime, int ordinal,
                                                             DeviceAttribute attribute);
 
-// Throws NotSupportedError for a GPU whose wavefronts have another size than those of the kernels.
+// Throws NotSupportedError if the GPU's wavefronts have another size than those of the kernels.
 [[nodiscard]] DeviceInfo read_device_info(const Runtime& runtime, int ordinal, const std::string& pci_address,
                                           const KfdNode& node, const GfxTarget& target);
 

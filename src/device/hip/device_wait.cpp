@@ -25,13 +25,13 @@ struct Shared {
   std::string fault;
 };
 
-// Never destroyed: the runtime's threads live until the process ends.
+// Never destroyed, because the runtime's threads live until the process ends.
 Shared& shared() {
   static auto* const instance = new Shared;
   return *instance;
 }
 
-// On a thread of the runtime.
+// Runs on a thread of the runtime.
 int on_event(const SystemEvent* event, void*) {
   const bool is_fault = event->type == SystemEventType::kMemoryFault;
   if (!is_fault && event->type != SystemEventType::kHardwareException) return kNotTaken;
@@ -50,7 +50,7 @@ void throw_fault(const std::string& fault) {
 
 }  // namespace
 
-// Under the mutex.
+// Guarded by the mutex.
 struct DeviceWait::Job {
   bool asked = false;
   bool closed = false;
@@ -59,12 +59,12 @@ struct DeviceWait::Job {
 
 DeviceWait::DeviceWait(std::shared_ptr<const Runtime> runtime, int ordinal) : runtime_(std::move(runtime)) {
   if (runtime_->register_system_event_handler == nullptr) return;
-  // Handlers cannot be taken back, and versions differ on whether there may be several.
+  // Handlers cannot be removed, and versions differ on whether there may be several.
   static const bool registered = runtime_->register_system_event_handler(on_event, nullptr) == kTaken;
   if (!registered) return;
   job_ = std::make_shared<Job>();
   std::thread([runtime = runtime_, job = job_, ordinal] {
-    static_cast<void>(runtime->set_device(ordinal));  // is of each thread
+    static_cast<void>(runtime->set_device(ordinal));  // each thread has its own
     std::unique_lock lock(shared().mutex);
     while (true) {
       shared().changed.wait(lock, [&] { return job->asked || job->closed; });
@@ -74,12 +74,12 @@ DeviceWait::DeviceWait(std::shared_ptr<const Runtime> runtime, int ordinal) : ru
       lock.lock();
       job->status = status;
       job->asked = false;
-      // Without the mutex, or who is woken waits for that.
+      // Notifies without the mutex, for which the woken thread would have to wait.
       lock.unlock();
       shared().changed.notify_all();
       lock.lock();
     }
-  }).detach();  // after a fault it never ends
+  }).detach();  // it never ends after a fault
 }
 
 DeviceWait::~DeviceWait() {

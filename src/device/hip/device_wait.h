@@ -1,8 +1,8 @@
-// Waiting for the GPU, with an end when it has faulted.
-// For a memory fault or a reset of the GPU ROCm's runtime ends the process (abort), unless a handler of its system
-// events takes the event; and then what waits for the GPU waits for ever. So the wait is a thread's of its own, and who
-// asked for it is told by the handler: DeviceLostError, and what was measured is kept. From then on the runtime is left
-// alone, for any call may wait like that.
+// Waits for the GPU, and ends the wait if the GPU has faulted.
+// After a memory fault or a reset of the GPU, ROCm's runtime ends the process (abort), unless a handler of its system
+// events takes the event. Then, however, every wait for the GPU lasts forever. So a separate thread waits, and the
+// handler tells the caller: DeviceLostError is thrown, and what was measured is kept. From then on the runtime is left
+// alone, because any call may wait like that.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@ class DeviceWait {
   DeviceWait& operator=(const DeviceWait&) = delete;
   ~DeviceWait();
 
-  // hipDeviceSynchronize. Throws DeviceLostError when a GPU of this process faults.
+  // hipDeviceSynchronize. Throws DeviceLostError if a GPU of this process faults.
   [[nodiscard]] Status operator()();
 
  private:
   struct Job;
   std::shared_ptr<const Runtime> runtime_;
-  std::shared_ptr<Job> job_;  // null where the runtime tells of no faults
+  std::shared_ptr<Job> job_;  // null if the runtime reports no faults
 };
 
-// Whether a GPU of this process has faulted, and the runtime must not be called any more.
+// Whether a GPU of this process has faulted. Then the runtime must not be called any more.
 [[nodiscard]] bool has_faulted();
-// Throws DeviceLostError if one has.
+// Throws DeviceLostError if has_faulted().
 void check_for_fault();
 
 }  // namespace gputopo::hip

@@ -11,7 +11,7 @@
 namespace gputopo::hip {
 namespace {
 
-// What CUDA's kernels take on any GPU; ROCm names no limit.
+// CUDA's limit on any GPU; ROCm names none.
 constexpr std::uint32_t kMostArgumentBytes = 4096;
 constexpr unsigned kStreamNonBlocking = 1;  // hipStreamNonBlocking
 constexpr int kCaptureRelaxed = 2;          // hipStreamCaptureModeRelaxed
@@ -29,7 +29,7 @@ void launch_on(const Runtime& runtime, FunctionHandle kernel, StreamHandle strea
                 "hipModuleLaunchKernel(empty)");
 }
 
-// Kernels of modules come into a graph of any version of ROCm by a stream that is captured.
+// Stream capture puts kernels of modules into a graph in any version of ROCm.
 class Graph : public launch::LaunchGraph {
  public:
   Graph(const Runtime& runtime, FunctionHandle kernel, std::uint32_t launches, void** arguments) : runtime_(runtime) {
@@ -94,8 +94,8 @@ std::unique_ptr<launch::LaunchGraph> EmptyKernels::graph_of(std::uint32_t launch
   return std::make_unique<Graph>(*gpu_.runtime(), kernel_, launches, arguments);
 }
 
-// Not by the thread that waits for all else (DeviceWait), which takes its time to hand over the answer. A kernel that
-// does nothing cannot fault; where the GPU is lost nevertheless, the watch over the driver's calls ends the wait.
+// Does not use the thread of DeviceWait, which takes time to hand over the answer. An empty kernel cannot fault. If the
+// GPU is lost anyway, the watch over the driver's calls ends the wait.
 void EmptyKernels::wait() { gpu_.runtime()->check(gpu_.runtime()->device_synchronize(), "kernel empty"); }
 
 }  // namespace gputopo::hip

@@ -9,8 +9,8 @@
 namespace gputopo::hip {
 
 const std::vector<GfxTarget>& gfx_targets() {
-  // The memory clock of CDNA3 and later is told as half of what its data sheets say: HBM3 moves four words in what the
-  // driver counts as one clock, and two in what the data sheets do.
+  // The driver reports the memory clock of CDNA3 and later as half of the data sheets' value: HBM3 moves four words in
+  // one clock of the driver and two in one of the data sheets.
   static const std::vector<GfxTarget> kTargets = {
       {"gfx906", "GCN5 (Vega 20)", "glc", "glc", "glc slc", "", 2, false, 1},
       {"gfx908", "CDNA", "glc", "glc", "glc slc", "", 3, false, 1},

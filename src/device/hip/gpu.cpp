@@ -25,20 +25,20 @@ using launch::Address;
 using launch::BlockRecord;
 using launch::kArenaAlignment;
 
-// The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
+// Measures the wall clock by the host's: readings at either end, the time between, and the largest relative error,
 // which a launch that takes 100 us is far from.
 constexpr int kClockReadings = 8;
 constexpr std::chrono::milliseconds kClockTime{200};
 constexpr double kMaxClockError = 0.005;
-// Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
+// Roll calls that find the CUs: blocks that stay until every CU has one, several times, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
 constexpr int kMaxRollCalls = 20;
-// Blocks are dealt to the shader engines in turn, whatever number of their CUs is switched on, and one whose engine is
-// full holds up all behind it. So that the CUs of the fullest engine get theirs there is a block for every CU that was
-// built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
-// when it finds its CU taken. That takes twice the blocks, or a CU might get two and another none.
+// Blocks are dealt to the shader engines in turn, for any number of switched-on CUs, and a block whose engine is full
+// holds up all behind it. A block for every CU that was built serves the CUs of the fullest engine. Room for a second
+// block on each CU, which exits when it finds its CU taken, keeps engines from being full while every CU holds a block.
+// This takes twice the blocks, or a CU might get two and another none.
 constexpr std::uint32_t kBlocksToReachCu = 2;
-// Under a mask more of them: engines may have very different numbers of CUs left, and a block too many leaves at once.
+// More under a mask: engines may have very different numbers of CUs left, and a surplus block exits at once.
 constexpr std::uint32_t kBlocksOfMaskedCu = 4;
 
 }  // namespace
@@ -65,8 +65,8 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
   read_physical_ids();
 }
 
-// ROCm tells the rate from 5.5 on. Before that it is the host's clock that tells: a block reads the wall clock at some
-// time between the launch and its end, which is the error of either end of the measurement.
+// ROCm reports the rate from 5.5 on. Before that, the host's clock tells: a block reads the wall clock at some time
+// between the launch and its end, which is the error at either end of the measurement.
 void Gpu::read_wall_clock() {
   if (const auto khz = device_attribute(*runtime_, ordinal_, DeviceAttribute::kWallClockKhz)) {
     wall_clock_khz_ = static_cast<double>(*khz);
@@ -77,7 +77,7 @@ void Gpu::read_wall_clock() {
     Clock::time_point after;
     std::uint64_t ticks = 0;
   };
-  // The one that is known best of several; the first loads the code.
+  // Takes the most exact of several readings; the first loads the code.
   const auto read = [this] {
     Reading best;
     for (int i = 0; i < kClockReadings; ++i) {
@@ -121,14 +121,14 @@ std::set<std::uint32_t> Gpu::roll_call(StreamHandle stream, std::uint32_t cus, s
   return ids;
 }
 
-// What the CUs call themselves: a block on each says so.
+// A block on each CU reports the CU's hardware id.
 void Gpu::read_physical_ids() {
   const std::set<std::uint32_t> ids = roll_call(nullptr, info_.sm_count, blocks_to_reach_every_sm());
   cus_seen_ = static_cast<std::uint32_t>(ids.size());
-  // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
+  // Fewer if CUs are masked or another process holds them. Then SMs cannot be named.
   if (ids.size() != info_.sm_count) return;
   info_.physical_sm_ids.emplace(ids.begin(), ids.end());
-  // Ids are in order, so those of the first die and the last are the first and the last.
+  // Ids are in order, so the first and the last one show the first and the last die.
   if (die_of(target_, *ids.begin()) != die_of(target_, *ids.rbegin())) return;
   masks_.emplace(runtime_, *info_.physical_sm_ids, [this](StreamHandle stream, std::uint32_t cus) {
     return roll_call(stream, cus, kBlocksOfMaskedCu * cus);
@@ -145,7 +145,7 @@ const Module& Gpu::chase_module() {
 
 Address Gpu::reserve(std::uint64_t bytes) {
   if (bytes + kArenaAlignment > arena_.bytes()) {
-    arena_ = Memory();  // the old one first: both may not fit
+    arena_ = Memory();  // the old one goes first, because both may not fit
     arena_ = Memory(runtime_, round_up(std::max(bytes, launch::kMinArenaBytes) + kArenaAlignment, kArenaAlignment));
   }
   return round_up(arena_.address(), kArenaAlignment);
@@ -170,7 +170,7 @@ std::uint64_t Gpu::carve_out_for(std::uint64_t, std::uint64_t shared_bytes, std:
   if (shared_bytes > most) {
     throw NotSupportedError(fmt::format("a block would need {} bytes of LDS; this GPU allows {}", shared_bytes, most));
   }
-  return 0;  // the LDS is a memory of its own
+  return 0;  // the LDS is a separate memory
 }
 
 std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t, std::uint64_t shared_bytes) const {
@@ -263,7 +263,7 @@ void Gpu::start(FunctionHandle function, const std::string& name, const launch::
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
   runtime_->check(wait_(), fmt::format("kernel {}", name));
-  // How long that took says nothing of others: their kernels run beside ours, on SMs that are free.
+  // The time says nothing of others: their kernels run beside ours, on free SMs.
   after_launch(std::chrono::nanoseconds{0});
 }
 
@@ -300,7 +300,7 @@ std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_by
 
 BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) {
   BlockRecord record = spin(info_.sm_count, 0, nanoseconds).front();
-  record.sink = 0;  // these kernels look for no end of a turn
+  record.sink = 0;  // these kernels do not detect being stopped
   return record;
 }
 
@@ -314,7 +314,7 @@ std::vector<std::string> Gpu::warnings() const {
         "measured",
         cus_seen_, info_.sm_count));
   }
-  // The driver tells the clock of now, when the GPU may rest already; its own clocks tell that of the last launch.
+  // The driver reports the current clock, when the GPU may rest already. Its own clocks tell that of the last launch.
   const double mhz = clock_.mhz();
   if (mhz > 0 && mhz < launch::kMinClockShare * info_.sm_clock_max_mhz.value_or(0)) {
     const std::string cause = what_holds_clocks_down(sysfs_root(), info_.pci_address);

@@ -40,30 +40,30 @@ class Gpu : public launch::ChaseGpu {
                                                              std::uint64_t shared_bytes) const override;
   // The blocks of a launch begin on eight dies, not all at once.
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 400'000; }
-  // CUs share scalar caches, so what is in one is only known while no other program runs.
+  // CUs share scalar caches, whose contents are known only while no other program runs.
   [[nodiscard]] bool may_run_beside_others(const ChaseProgram& program) const override;
   [[nodiscard]] std::uint32_t hardware_id_of(std::uint32_t sm) const override;
   [[nodiscard]] std::uint32_t sm_of(std::uint32_t hardware_id) const override;
   [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const override;
   [[nodiscard]] launch::BlockRecord spin_all(std::uint64_t nanoseconds) override;
 
-  // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed. A launch
-  // that names SMs may run with fewer blocks than it has, on those only.
+  // `parameters` point to the kernel's arguments. Returns once the kernel has ended; throws if it failed. A launch that
+  // names SMs may run with fewer blocks, on those SMs only.
   void run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
            std::vector<void*> parameters);
-  // How many launches had their CUs by a mask, and an end of that.
+  // The number of launches that reached their CUs by a mask, and a way to stop that.
   [[nodiscard]] std::uint64_t masked_launches() const { return masked_launches_; }
   void stop_masking();
   // Blocks that fit on one CU at a time, at most `wanted`.
   [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const launch::KernelLaunch& launch,
                                               std::uint32_t wanted) const;
-  // What may have disturbed the measurements so far, a line each.
+  // Lists what may have disturbed the measurements so far, one line each.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
   void read_wall_clock();
   void read_physical_ids();
-  // The CUs that blocks on a stream have run on, which should be `cus`.
+  // The CUs that ran blocks of a stream. They should be `cus`.
   [[nodiscard]] std::set<std::uint32_t> roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks);
   void start(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
              std::vector<void*>& parameters, StreamHandle stream);
@@ -78,13 +78,13 @@ class Gpu : public launch::ChaseGpu {
   double wall_clock_khz_ = 0;
   DeviceWait wait_;
   Memory arena_;
-  Memory spin_records_;  // apart from the arena, which holds the tasks of a launch whose stream is made first
+  Memory spin_records_;  // separate: the arena holds the tasks of a launch whose stream is made first
   std::unique_ptr<Module> chase_module_;
-  std::uint32_t cus_seen_ = 0;  // by the roll call
+  std::uint32_t cus_seen_ = 0;  // CUs that the roll call found
   std::optional<CuMasks> masks_;
   std::uint64_t masked_launches_ = 0;
   std::string busy_warning_;
-  std::string wall_clock_warning_;  // where its rate was measured
+  std::string wall_clock_warning_;  // not empty if its rate was measured
 };
 
 }  // namespace gputopo::hip

@@ -41,7 +41,7 @@ struct Amd {
   using OccupancyKernels = OccupancyModule;
   using EmptyKernels = hip::EmptyKernels;
 
-  // hiprtc compiles one kernel after the other.
+  // hiprtc compiles one kernel at a time.
   static bool compiles_ahead() { return false; }
   static void expect(Gpu&, const auto&) {}
 
@@ -81,7 +81,7 @@ class HipDevice : public launch::LaunchDevice<Amd> {
     } catch (const DeviceMemoryError&) {
       throw;
     } catch (const DeviceError&) {
-      // A mask may have kept the blocks from where they had to be; without masks they come there.
+      // A mask may have kept blocks from their CUs. Without masks they reach them.
       if (gpu().masked_launches() == masked_launches) throw;
       gpu().stop_masking();
       return LaunchDevice::run(programs);

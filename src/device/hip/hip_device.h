@@ -1,4 +1,4 @@
-// AMD GPUs through the HIP runtime.
+// AMD GPUs, through the HIP runtime.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace gputopo {
 
-// Throws DeviceError when the runtime or that GPU is not there, NotSupportedError for an architecture without kernels.
+// Throws DeviceError if the runtime or the GPU is missing, NotSupportedError for an architecture without kernels.
 [[nodiscard]] std::unique_ptr<Device> open_hip_device(int ordinal);
-// `problem`: why a runtime that is there lists nothing; empty else.
+// `problem`: why a runtime that exists lists nothing, else empty.
 [[nodiscard]] std::vector<DeviceListing> list_hip_devices(std::string& problem);
-// The first that there are kernels for; nothing without a runtime or without such a GPU.
+// The first GPU that has kernels; empty without a runtime or without such a GPU.
 [[nodiscard]] std::optional<int> first_hip_device();
 
-// Whether the kernel has AMD's driver, without which there is no GPU to ask for.
+// Whether AMD's kernel driver is present, without which there is no GPU.
 [[nodiscard]] bool hip_driver_is_there();
-// The libraries of which a process has one loaded that uses AMD's GPUs.
+// A process that uses AMD GPUs has loaded one of these libraries.
 [[nodiscard]] std::vector<std::string> hip_libraries();
 
 }  // namespace gputopo

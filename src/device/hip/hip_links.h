@@ -1,4 +1,4 @@
-// The AMD GPUs of this host, and what lies between them.
+// The AMD GPUs of this host and the links between them.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gputopo::hip {
 
-// Throws DeviceError as Runtime::load().
+// Throws DeviceError like Runtime::load().
 [[nodiscard]] std::unique_ptr<Links> open_hip_links();
 
 }  // namespace gputopo::hip

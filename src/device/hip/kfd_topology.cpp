@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using Properties = std::map<std::string, std::uint64_t>;
 
-// Lines of a name and a number.
+// Reads lines of a name and a number.
 Properties read_properties(const fs::path& path) {
   Properties properties;
   std::ifstream file(path);
@@ -50,13 +50,13 @@ std::optional<PciPlace> parse_pci(const std::string& address) {
   return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
 }
 
-// Nothing for a CPU.
+// Empty for a CPU.
 std::optional<PciPlace> place_of_gpu(const Properties& properties) {
   if (number(properties, "gfx_target_version") == 0) return std::nullopt;
   return PciPlace{number(properties, "domain"), number(properties, "location_id")};
 }
 
-// The partitions of a GPU differ by their function only.
+// The partitions of a GPU differ only by their PCI function.
 std::uint32_t devices_beside(const fs::path& nodes, const PciPlace& place) {
   constexpr std::uint64_t kFunctions = 8;
   std::uint32_t count = 0;
@@ -82,7 +82,6 @@ std::vector<KfdCache> read_caches(const fs::path& folder) {
   return caches;
 }
 
-// Where KFD describes a GPU.
 std::optional<fs::path> folder_of(const fs::path& nodes, const std::string& pci_address) {
   const std::optional<PciPlace> place = parse_pci(pci_address);
   if (!place) return std::nullopt;
@@ -168,7 +167,7 @@ std::optional<double> read_power_limit_watts(const std::string& root, const std:
 }
 
 std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
-  // More than the runtime takes of a GPU that is open and not used.
+  // More than the runtime takes on a GPU that is open but unused.
   constexpr std::uint64_t kUsingBytes = 64ull << 20;
   std::uint32_t count = 0;
   for (const fs::path& process : folder_entries(fs::path(root) / "class/kfd/kfd/proc")) {
@@ -179,11 +178,11 @@ std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
 }
 
 std::string what_holds_clocks_down(const std::string& root, const std::string& pci_address) {
-  // Power is told as a mean and limited as one.
+  // The driver reports and limits the mean power.
   constexpr double kAtLimit = 0.95;
   const fs::path device = pci_folder(root, pci_address);
   for (const fs::path& monitor : folder_entries(device / "hwmon")) {
-    // Newer drivers call it the input, and have no mean.
+    // Newer drivers call it the input and report no mean.
     auto power = read_number(monitor / "power1_average");
     if (!power) power = read_number(monitor / "power1_input");
     const auto limit = read_number(monitor / "power1_cap");

@@ -26,7 +26,7 @@ int ordinal_of(const node::LinkEnd& end) { return static_cast<const HipLinkGpu&>
 
 SignalGate::SignalGate(std::shared_ptr<const Runtime> runtime) : runtime_(std::move(runtime)) {
   constexpr unsigned kSignalMemory = 2;  // hipMallocSignalMemory
-  constexpr std::size_t kBytes = 8;      // what the runtime has it of
+  constexpr std::size_t kBytes = 8;      // the size that the runtime uses
   if (runtime_->ext_malloc_with_flags == nullptr || runtime_->stream_wait_value == nullptr) return;
   if (runtime_->ext_malloc_with_flags(&memory_, kBytes, kSignalMemory) != kSuccess) memory_ = nullptr;
   if (memory_ != nullptr) *word() = 0;
@@ -60,7 +60,7 @@ bool HipQueue::hold(const node::LinkGate& gate, std::uint32_t ticket) {
   return runtime_->stream_wait_value(stream_, gate.word(), ticket, kAtLeast, UINT32_MAX) == kSuccess;
 }
 
-// The wait of the device is the one that ends when the GPU faults.
+// Only the wait for the whole device ends when the GPU faults.
 double HipQueue::seconds(const std::string& what) {
   runtime_->check(wait_(), what);
   return elapsed_seconds(begin_, end_);
@@ -90,8 +90,7 @@ HipLinkGpu::HipLinkGpu(std::shared_ptr<const Runtime> runtime, int ordinal)
   const std::string source = generate_transfer_source(gfx_target(target), shape_);
   module_ = std::make_unique<Module>(runtime_, runtime_->compile(source, target));
   records_ = Memory(runtime_, kRecordBytes);
-  // Code is loaded when it is launched first, and that may wait for all that is under way: for ever where that is held
-  // back.
+  // Code is loaded at its first launch, which may wait for everything in flight: forever, if that is held back.
   for (const char* kernel : {"read", "write"}) launch_stream(kernel, nullptr, records_.address(), 0, 1, 0);
   synchronize("kernels of transfers");
 }

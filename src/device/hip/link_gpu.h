@@ -13,7 +13,7 @@
 
 namespace gputopo::hip {
 
-// Signal memory, which is what streams may wait for.
+// Signal memory, on which streams can wait.
 class SignalGate : public node::LinkGate {
  public:
   explicit SignalGate(std::shared_ptr<const Runtime> runtime);
@@ -27,7 +27,7 @@ class SignalGate : public node::LinkGate {
   Pointer memory_ = nullptr;
 };
 
-// A stream, and the events around what is queued in it.
+// A stream, and the events around the work queued in it.
 class HipQueue : public node::LinkQueue {
  public:
   HipQueue(std::shared_ptr<const Runtime> runtime, DeviceWait& wait);
@@ -84,11 +84,11 @@ class HipLinkGpu : public node::LinkGpu {
   int ordinal_;
   DeviceWait wait_;
   std::uint32_t cus_ = 1;
-  std::uint32_t wall_clock_khz_ = 0;  // 0: not told
+  std::uint32_t wall_clock_khz_ = 0;  // 0: not reported
   bool has_host_atomics_ = false;
   TransferShape shape_;
   std::unique_ptr<Module> module_;
-  Memory records_;  // what kernels leave: a word for each block
+  Memory records_;  // the kernels' results: a word for each block
   std::deque<HipQueue> queues_;
   Memory memory_;
 };

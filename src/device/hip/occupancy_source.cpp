@@ -52,8 +52,8 @@ DEVICE void stay(Parameters p) {
 }
 )hip";
 
-// {0}: name; {1}: the registers of a thread. Assembly that says it writes the last of them has the compiler give them
-// all. Blocks of no more than four wavefronts, or the compiler keeps to what larger ones could have.
+// {0}: name; {1}: the last register of a thread. Assembly that claims to write it makes the compiler allocate all.
+// Blocks have at most four wavefronts, or the compiler would allocate only what larger blocks could have.
 constexpr std::string_view kKernelWithRegisters = R"hip(
 extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 256))) void {0}(Parameters p) {{
   asm volatile("" : : : "v{1}");

@@ -10,7 +10,7 @@ namespace {
 
 using launch::OperationShape;
 
-// The first line of it that says more than where.
+// The first error message, without its location.
 std::string first_complaint(const std::string& message) {
   constexpr std::string_view kError = "error: ";
   constexpr std::size_t kMostCharacters = 160;

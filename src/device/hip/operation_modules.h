@@ -22,7 +22,7 @@ class OperationModules : public launch::OperationGpu {
  private:
   struct Kernel {
     launch::OperationCode code;
-    const Module* module = nullptr;  // none where it was refused
+    const Module* module = nullptr;  // null if it was refused
   };
 
   Gpu& gpu_;

@@ -1,9 +1,9 @@
-// The kernels that run operation programs on AMD GPUs: straight lines of the operations of operations.def, chained.
-// What the timing depends on:
-// - A round with its loop and the readings of the clock around all rounds is one piece of assembly, so that the
-//   compiler merges nothing and leaves nothing out.
-// - What a wavefront waits for between two operations is the hardware's own: no instruction of these needs a wait that
-//   the compiler would have to write but those that go through LDS, which have it in their row.
+// The kernels that run operation programs on AMD GPUs: straight lines of chained operations from operations.def.
+// The timing depends on these facts:
+// - A round with its loop and the clock readings around all rounds is one piece of assembly. The compiler merges and
+//   drops nothing there.
+// - Between two operations, a wavefront waits only for the hardware. No instruction needs a wait that the compiler
+//   would have to write, except those that go through LDS, whose rows include it.
 #include "device/hip/operation_source.h"
 
 #include <fmt/format.h>
@@ -21,15 +21,15 @@ namespace {
 
 using namespace launch;
 
-constexpr std::string_view kFixedNames = "abce";  // of OperationOperands::fixed
+constexpr std::string_view kFixedNames = "abce";  // names of OperationOperands::fixed
 
 constexpr std::string_view kTypes = R"hip(
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 typedef u64 u64x4 __attribute__((ext_vector_type(4)));)hip";
 
-// {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
-// inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: a function
-// that is called, if any; {8}, {9}: the first and the last lines; {10}: readings of the clock.
+// {0}: name; {1}: registers and their first values; {2}: a round; {3}: outputs and inputs of the assembly; {4}: inputs
+// alone; {5}: all results in one word; {6}: action of a block to which the others did not come; {7}: a function that is
+// called, if any; {8}, {9}: the first and the last lines; {10}: clock readings.
 constexpr std::string_view kOperationKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{{8}  const u64 operands = p.operands + (u64)(thread & p.lane_mask) * kOperationOperands_bytes;
   const u32 one = read32(operands + kOperationOperands_one);
@@ -61,14 +61,13 @@ std::uint32_t which(const OperationShape& shape, std::uint32_t stream) {
   return shape.beside && stream % 2 == 1 ? 1 : 0;
 }
 
-// Matrices are added to where they lie, as programs do: four results of each chain would be more registers than there
-// are.
+// Matrices accumulate in place, as in programs: four results of each chain would be more registers than exist.
 std::uint32_t results_of(const OperationShape& shape, std::uint32_t stream) {
   return registers_of(shape.operation_of(stream).type) > 1 ? 1 : kResultsKept;
 }
 
-// What a barrier of all blocks needs: a counter in memory, what it is to reach, and by how much more each time. A block
-// that the others did not come to counts and waits for none: so no block waits for one that waits for it.
+// Operands of a barrier of all blocks: a counter in memory, the value to reach, and its increment. A block to which the
+// others did not come counts but waits for none, so no two blocks wait for each other.
 struct GridOperands {
   std::string_view registers =
       "  const u64 counter = p.arrived;\n"
@@ -80,14 +79,14 @@ struct GridOperands {
   std::string_view apart = "reached = step = 0;";
 };
 
-// A function that does nothing, behind all that is timed.
+// An empty function, behind all timed code.
 constexpr std::string_view kFunction = "s_branch 8f\\n9:\\ns_setpc_b64 vcc\\n8:\\n";
 
 bool uses(const OperationShape& shape, std::string_view text) {
   return info_of(shape.operation).cdna.find(text) != std::string_view::npos;
 }
 
-// The operands that are the same for all chains.
+// The operands that all chains share.
 constexpr std::pair<char, std::string_view> kCommonOperands[] = {
     {'i', "%[one]"},     {'f', "%[first_lane]"}, {'k', "%[reached]"},  {'l', "%[step]"},
     {'o', "%[counter]"}, {'t', "%[seen]"},       {'w', "%[all_lanes]"}};
@@ -120,7 +119,7 @@ std::string operation(const GfxTarget& target, const OperationShape& shape, std:
   return line + "\\n";
 }
 
-// Of a result: several registers are a vector.
+// The type of a result. Several registers form a vector.
 std::string type_of_result(OperandType type) {
   const std::string scalar = result_bits_of(type) == 64 ? "u64" : "u32";
   return registers_of(type) == 1 ? scalar : scalar + "x4";
@@ -130,12 +129,11 @@ std::string first_word(OperandType type, const std::string& name) {
   return registers_of(type) == 1 ? name : name + ".x";
 }
 
-// Matrix units of the first CDNA write accumulation registers alone.
+// Matrix units of the first CDNA write accumulation registers only.
 char registers_of_results(const GfxTarget& target, OperandType type) {
   return registers_of(type) > 1 && target.name == "gfx908" ? 'a' : 'v';
 }
 
-// All operations of a line.
 std::string line_of(const GfxTarget& target, const OperationShape& shape) {
   std::string operations;
   for (std::uint32_t i = 0; i < kResultsKept; ++i) {
@@ -144,8 +142,8 @@ std::string line_of(const GfxTarget& target, const OperationShape& shape) {
   return fmt::format(".rept {}\\n{}.endr\\n", shape.operations() / shape.streams / kResultsKept, operations);
 }
 
-// A line; or the same for each group of lanes apart: a mask of lanes and a branch where none is left, which is one of
-// the forms that compilers give to a branch that lanes take differently.
+// A line, or one for each group of lanes: a mask of lanes, and a branch if none is left. This is one of the forms in
+// which compilers write branches that lanes take differently.
 std::string round_of(const GfxTarget& target, const OperationShape& shape) {
   if (shape.sides == 1) return line_of(target, shape);
   std::string text;
@@ -158,7 +156,7 @@ std::string round_of(const GfxTarget& target, const OperationShape& shape) {
   return text;
 }
 
-// The registers of one of the operations of a kernel that do not change, and how assembly is given them.
+// Adds the registers of an operation's fixed operands, and the inputs that pass them to the assembly.
 void add_fixed(OperationId operation, std::uint32_t number, std::string& registers, std::string& inputs) {
   const bool wide = bits_of(info_of(operation).type) == 64;
   for (std::size_t i = 0; i < kFixedNames.size(); ++i) {

@@ -9,8 +9,7 @@
 
 namespace gputopo::hip {
 
-// A kernel for each shape, whose operations all have a text for CDNA. Arguments: OperationParameters, blocks, threads
-// of a block.
+// A kernel for each shape. All operations need a CDNA text. Arguments: OperationParameters, blocks, threads of a block.
 [[nodiscard]] std::string generate_operation_source(const GfxTarget& target,
                                                     std::span<const launch::OperationShape> shapes);
 

@@ -23,7 +23,7 @@
 namespace gputopo::hip {
 namespace {
 
-// From the newest ROCm to the oldest that the kernels are written for; the name without a number is a development link.
+// From the newest ROCm to the oldest that the kernels support. The name without a number is a development link.
 const std::vector<std::string> kRuntimeNames = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                                 "libamdhip64.so"};
 constexpr char kCompilerName[] = "libhiprtc.so";
@@ -43,7 +43,7 @@ struct Library {
   std::string problem;  // why the first candidate could not be loaded
 };
 
-// The replacement that the environment names, or the first of the candidates that is there.
+// Opens the replacement that the environment names, or the first candidate that exists.
 Library open_library(const char* variable, std::vector<std::string> candidates) {
   const char* replacement = environment_variable(variable);
   if (replacement != nullptr && *replacement != '\0') candidates = {replacement};
@@ -66,7 +66,7 @@ Library open_runtime() {
   return open_library(kRuntimeVariable, candidates);
 }
 
-// ".6" of "libamdhip64.so.6" and of "libamdhip64.so.6.4.43484"; empty where a name has no version.
+// Returns ".6" for "libamdhip64.so.6" and "libamdhip64.so.6.4.43484"; empty if the name has no version.
 std::string version_suffix(const std::filesystem::path& file) {
   constexpr std::string_view kBefore = ".so";
   const std::string name = file.filename();
@@ -76,20 +76,20 @@ std::string version_suffix(const std::filesystem::path& file) {
   return name.substr(begin, name.find('.', begin + 1) - begin);
 }
 
-// The compiler that came with a runtime: of its folder, or at least of its version, for code objects change with it.
+// Opens a runtime's compiler: from its folder, or at least of its version, because code objects depend on that.
 Library open_compiler(const Library& runtime) {
   const link_map* map = nullptr;
   std::filesystem::path found = runtime.path;
   if (dlinfo(runtime.handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name != nullptr) found = map->l_name;
   std::error_code failed;
-  const std::filesystem::path file = std::filesystem::canonical(found, failed);  // behind a link without a version
+  const std::filesystem::path file = std::filesystem::canonical(found, failed);  // follows a link without a version
   std::string version = version_suffix(found);
   if (version.empty()) version = version_suffix(file);
   const std::string name = kCompilerName + version;
   std::vector<std::string> candidates = {found.parent_path() / name, file.parent_path() / name};
   if (!version.empty()) candidates.push_back(name);
   Library compiler = open_library(kCompilerVariable, candidates);
-  // The runtimes of ROCm 5 and 6 have the compiler within, too.
+  // The runtimes of ROCm 5 and 6 also contain the compiler.
   if (compiler.handle == nullptr && dlsym(runtime.handle, "hiprtcCreateProgram") != nullptr) return runtime;
   return compiler;
 }
@@ -103,19 +103,19 @@ void* find_symbol(const Library& library, const char* symbol) {
   return found;
 }
 
-// As hipRuntimeGetVersion tells versions: major, minor and patch as decimal digits, 60443484 is 6.4.43484.
+// hipRuntimeGetVersion packs major, minor and patch as decimal digits: 60443484 is 6.4.43484.
 constexpr int kMajorVersion = 10'000'000;
 constexpr int kMinorVersion = 100'000;
 
-// The first compiler that knows a target; of the others all do that are supported. An older one ends the process.
+// The first compiler that knows a target, 0 if all supported ones do. An older one ends the process.
 int first_version_for(const std::string& target) {
   if (target.starts_with("gfx950")) return 6 * kMajorVersion + 5 * kMinorVersion;
   if (target.starts_with("gfx942")) return 5 * kMajorVersion + 7 * kMinorVersion;
   return 0;
 }
 
-// The library of headers that the compiler of ROCm 5 opens by name, and crashes without. Debian has it in a package of
-// its own, which nothing asks for.
+// The library of headers that the compiler of ROCm 5 opens by name, and without which it crashes. Debian has it in a
+// separate package that no other package requires.
 bool has_builtins(const std::string& compiler_path) {
   constexpr const char* kNames[] = {"libhiprtc-builtins.so.5", "libhiprtc-builtins.so"};
   std::error_code failed;
@@ -127,7 +127,7 @@ bool has_builtins(const std::string& compiler_path) {
         return true;
       }
     }
-    // Named after the minor version, too.
+    // The file name may also have the minor version.
     if (place.empty()) continue;
     for (const std::filesystem::path& entry : folder_entries(place)) {
       if (entry.filename().string().starts_with(kNames[0])) return true;
@@ -136,7 +136,7 @@ bool has_builtins(const std::string& compiler_path) {
   return false;
 }
 
-// After one of these the device answers nothing but errors in this process.
+// After one of these errors, the device returns nothing but errors in this process.
 bool ends_context(Status status) {
   constexpr std::array kEnding = {
       kErrorDeinitialized, kErrorEccNotCorrectable, kErrorIllegalAddress, kErrorLaunchTimeout, kErrorContextIsDestroyed,
@@ -167,8 +167,8 @@ std::string explain_failure(Status status) {
 
 }  // namespace
 
-// Without the kernel's driver there is no GPU for the runtime. To load that all the same would not be harmless: it and
-// other libraries of the process may each bring an LLVM, and the second one ends the process.
+// Without the kernel driver the runtime has no GPU. Loading it anyway would do harm: it and other libraries of the
+// process may each bring an LLVM, and the second one ends the process.
 bool kernel_driver_present() {
   const char* replacement = environment_variable(kRuntimeVariable);
   if (replacement != nullptr && *replacement != '\0') return true;
@@ -186,7 +186,7 @@ std::vector<std::string> runtime_libraries() {
 
 bool runtime_present() {
   if (!kernel_driver_present()) return false;
-  // It stays loaded: loaded a second time it would find what its first time has left behind.
+  // The library stays loaded: loaded a second time, it would find what its first time left behind.
   static const Library library = open_runtime();
   return library.handle != nullptr;
 }
@@ -271,7 +271,7 @@ std::string Runtime::compile(const std::string& source, const std::string& targe
   const std::string architecture = "--offload-arch=" + target;
   const char* options[] = {architecture.c_str(), "-O3", "-std=c++17"};
   const CompileStatus status = compile_program(program, static_cast<int>(std::size(options)), options);
-  // A runtime that does not work as it should may name any size.
+  // A broken runtime may report any size.
   constexpr std::size_t kMostBytes = 1u << 28;
   std::string log;
   if (std::size_t bytes = 0; status != 0 && get_log_size(program, &bytes) == 0 && bytes > 1 && bytes <= kMostBytes) {

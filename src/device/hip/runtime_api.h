@@ -1,5 +1,5 @@
-// The part of AMD's HIP runtime and its compiler that gputopo uses, declared here and found at run time in
-// libamdhip64.so and libhiprtc.so (ROCm 5 to 7), so that neither building nor running needs ROCm.
+// The part of AMD's HIP runtime and compiler that gputopo uses, declared here and found at run time in libamdhip64.so
+// and libhiprtc.so (ROCm 5 to 7): neither building nor running needs ROCm.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ using GraphNodeHandle = struct GraphNodeOpaque*;
 using GraphExecHandle = struct GraphExecOpaque*;
 using ProgramHandle = struct ProgramOpaque*;
 
-// hipError_t, as far as we tell its values apart.
+// The values of hipError_t that gputopo distinguishes.
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kErrorOutOfMemory = 2;
 inline constexpr Status kErrorNotInitialized = 3;
@@ -42,7 +42,7 @@ inline constexpr Status kErrorAssert = 710;
 inline constexpr Status kErrorLaunchFailure = 719;
 inline constexpr Status kErrorUnknown = 999;
 
-// hipDeviceAttribute_t: the same numbers from ROCm 5 on; the struct of hipGetDeviceProperties is not the same.
+// hipDeviceAttribute_t. Its numbers are the same from ROCm 5 on, unlike the struct of hipGetDeviceProperties.
 enum class DeviceAttribute : int {
   kClockKhz = 5,
   kHostNativeAtomicSupported = 15,
@@ -64,8 +64,7 @@ enum class DeviceAttribute : int {
 // hipDeviceP2PAttr.
 enum class PeerAttribute : int { kNativeAtomicSupported = 2 };
 
-// hsa_amd_event_t, of libhsa-runtime64: what kind of event, and of a memory fault where. Other kinds have other
-// members.
+// hsa_amd_event_t of libhsa-runtime64: the kind of event and, for a memory fault, its address. Others differ.
 enum class SystemEventType : std::uint32_t { kMemoryFault = 0, kHardwareException = 1 };
 struct SystemEvent {
   SystemEventType type;
@@ -101,7 +100,7 @@ struct SystemEvent {
   X(occupancy_max_active_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",                            \
     Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
 
-// Null where neither the runtime nor a library that it was linked with has them.
+// Null if neither the runtime nor a library that it is linked with has them.
 #define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                                                           \
   X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",                                                     \
     Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask))                                          \
@@ -146,23 +145,23 @@ struct SystemEvent {
   X(destroy_program, "hiprtcDestroyProgram", CompileStatus(ProgramHandle*))                                           \
   X(compile_error_string, "hiprtcGetErrorString", const char*(CompileStatus))
 
-// The functions of the libraries, and their failures as exceptions.
+// The functions of the libraries. Their failures become exceptions.
 class Runtime {
  public:
-  // Throws DeviceError when a library is missing or lacks a function, or hipInit refuses.
-  // GPUTOPO_LIBAMDHIP64 and GPUTOPO_LIBHIPRTC replace the libraries' paths.
+  // Throws DeviceError if a library is missing or lacks a function, or hipInit refuses. GPUTOPO_LIBAMDHIP64 and
+  // GPUTOPO_LIBHIPRTC replace the libraries' paths.
   static std::shared_ptr<const Runtime> load();
 
-  // Throws DeviceMemoryError, DeviceLostError or DeviceError unless `status` is kSuccess. `call` is as a programmer
+  // Throws DeviceMemoryError, DeviceLostError or DeviceError unless `status` is kSuccess. `call` reads as a programmer
   // would write it: "hipMalloc(1024)".
   void check(Status status, const std::string& call) const;
-  // Throws DeviceError where the compiler would end the process instead of compiling for the target.
+  // Throws DeviceError if the compiler would end the process instead of compiling for the target.
   void check_compiler(const std::string& target) const;
-  // A code object for the target, from HIP source. Throws DeviceError with the compiler's log.
+  // Compiles HIP source into a code object for the target. Throws DeviceError with the compiler's log.
   [[nodiscard]] std::string compile(const std::string& source, const std::string& target) const;
   [[nodiscard]] std::string device_name(int ordinal) const;
   [[nodiscard]] std::string pci_address(int ordinal) const;  // lower case; empty when unknown
-  // "ROCm 6.4": the runtime's version.
+  // "HIP 6.4": the runtime's version.
   [[nodiscard]] std::string version_text() const;
 
 #define GPUTOPO_MEMBER(member, symbol, ...) DriverFunction<__VA_ARGS__> member;
@@ -178,9 +177,9 @@ class Runtime {
 
 // Whether libamdhip64 can be loaded at all.
 [[nodiscard]] bool runtime_present();
-// Whether the kernel has AMD's driver, without which no runtime is loaded.
+// Whether AMD's kernel driver is present, without which no runtime is loaded.
 [[nodiscard]] bool kernel_driver_present();
-// The libraries of which a process has one loaded that uses AMD's GPUs.
+// A process that uses AMD GPUs has loaded one of these libraries.
 [[nodiscard]] std::vector<std::string> runtime_libraries();
 
 // Device memory.

@@ -12,7 +12,7 @@
 namespace gputopo::hip {
 namespace {
 
-// HW_ID: CU in bits 8 to 11, shader engine from bit 13 on; XCC_ID on GPUs of several dies (AMD's instruction set
+// HW_ID: CU in bits 8 to 11, shader engine from bit 13 on; XCC_ID on GPUs with several dies (AMD's instruction set
 // references of MI100, MI200 and MI300, "Hardware registers").
 constexpr std::uint32_t kHwId = 4;
 constexpr std::uint32_t kXccId = 20;
@@ -69,7 +69,7 @@ DEVICE u32 read_shared(u64 at) {
 }
 )hip";
 
-// Accesses with the cache bits of the target.
+// Accesses with the target's cache bits.
 constexpr std::string_view kBypassing = R"hip(
 DEVICE u32 read_global_bypass_l1(u64 at) {{
   u32 value;
@@ -101,7 +101,7 @@ DEVICE u32 hardware_id() {{
 }}
 )hip";
 
-// What a block says of itself, by one of its threads. They come behind the fields of BlockRecord.
+// Functions by which one thread of a block writes its record. They stand behind the offsets of BlockRecord's fields.
 constexpr std::string_view kBlockRecords = R"hip(
 DEVICE void begin_block(u64 record, u32 sm) {
   write32(record + kBlockRecord_sm, sm);

@@ -28,11 +28,11 @@ Words words_of(std::uint32_t vector_bytes) {
 }
 
 // A vector access may not read a scalar register that a vector instruction wrote less than five cycles before (AMD's
-// instruction set references, "Manually Inserted Wait States"); within assembly the compiler does not see to it.
+// instruction set references, "Manually Inserted Wait States"). The compiler does not ensure this within assembly.
 constexpr std::string_view kSettle = "s_nop 4\\n";
 
-// A tile: every thread moves loads_in_flight vectors, each of them one vector of the whole block apart;
-// a wavefront's scalar loads lie side by side.
+// A tile. Every thread moves loads_in_flight vectors, each one vector of the whole block apart; a wavefront's scalar
+// loads lie side by side.
 std::string read_tile(const GfxTarget& target, const StreamShape& shape) {
   const Words words = words_of(shape.vector_bytes);
   const bool scalar = shape.space == Space::kScalar;
@@ -62,7 +62,7 @@ std::string read_tile(const GfxTarget& target, const StreamShape& shape) {
                      scalar || shared ? "s_waitcnt lgkmcnt(0)" : "s_waitcnt vmcnt(0)", outputs, inputs, used);
 }
 
-// Writes what `value<i>` hold after a read, or one value everywhere.
+// Writes what `value<i>` hold after a read, or the same value everywhere.
 std::string write_tile(const GfxTarget& target, const StreamShape& shape) {
   const Words words = words_of(shape.vector_bytes);
   const bool shared = shape.space == Space::kShared;

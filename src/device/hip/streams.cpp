@@ -13,7 +13,7 @@
 namespace gputopo::hip {
 namespace {
 
-// Whole vectors of a program's array.
+// The bytes of whole vectors in a program's array.
 std::uint64_t bytes_of(const StreamProgram& program) {
   return program.bytes / program.vector_bytes * program.vector_bytes;
 }
@@ -22,12 +22,12 @@ std::uint32_t threads_of(const StreamProgram& program) {
   return std::max(program.threads_per_block / kWavefront, 1u) * kWavefront;
 }
 
-// What one statement of a thread, or of a wavefront in the scalar space, moves; of the block that is a tile.
+// Bytes that one statement of a thread (of a wavefront in the scalar space) moves. Those of a block are a tile.
 std::uint64_t statement_bytes(const StreamShape& shape) {
   return std::uint64_t{shape.vector_bytes} * shape.loads_in_flight;
 }
 
-// What an array must hold at least.
+// Bytes that an array must hold at least.
 std::uint64_t granule_of(const StreamShape& shape) {
   return shape.space == Space::kScalar ? statement_bytes(shape) : shape.vector_bytes;
 }
@@ -77,7 +77,7 @@ Streams::Layout Streams::lay_out(const StreamProgram& program, const StreamShape
   const std::uint64_t copies = program.per_block ? layout.blocks : 1;
   layout.footprint = bytes * copies;
   layout.array_bytes = shape.space == Space::kShared ? 0 : round_up(layout.footprint, launch::kStreamPageBytes);
-  // A pass moves whole tiles; a small array is moved several times by one tile.
+  // A pass moves whole tiles. One tile moves a small array several times.
   layout.pass_bytes = layout.tiles * tile_bytes * layout.arrays * copies;
   layout.wanted_bytes = layout.footprint * layout.arrays * program.repeats;
   const double passes = static_cast<double>(layout.wanted_bytes) / static_cast<double>(layout.pass_bytes);

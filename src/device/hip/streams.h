@@ -1,4 +1,4 @@
-// What streams on AMD GPUs have of their own: see launch::StreamRunner.
+// The AMD part of launch::StreamRunner.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ struct Streams {
   using Parameters = StreamParameters;
 
   struct Layout : launch::StreamLayout {
-    std::uint64_t slice_bytes = 0;  // that each block goes over by itself; 0: all over one array
+    std::uint64_t slice_bytes = 0;  // of each block's own slice; 0: all share one array
     std::uint64_t tiles = 1;
     std::uint64_t target_tiles = 1;
     std::uint32_t threads = kWavefront;

@@ -7,8 +7,8 @@
 namespace gputopo::hip {
 namespace {
 
-// Vectors that a thread has in flight, and what the bits of caches are that the whole system agrees on: an access that
-// no cache of this GPU answers (AMD's instruction set references of CDNA3 and before, "Memory scopes").
+// A thread has kInFlight vectors in flight. The cache bits for the whole system make an access that no cache of this
+// GPU answers (AMD's instruction set references of CDNA3 and before, "Memory scopes").
 constexpr std::string_view kStreams = R"hip(
 typedef unsigned int u128 __attribute__((ext_vector_type(4)));
 static constexpr u32 kInFlight = 8;
@@ -50,8 +50,8 @@ KERNEL void write(u64 memory, u64 bytes, u32 passes, u32 word, u64 sink) {
 }
 )hip";
 
-// A thread of each block follows the chain from its own place in it: `warm` accesses, then `count` timed ones. The
-// record of a block is how many ticks of the wall clock these took.
+// One thread of each block follows the chain from its own place: `warm` accesses, then `count` timed ones. The record
+// of a block is the time of the timed ones, in ticks of the wall clock.
 constexpr std::string_view kChase = R"hip(
 DEVICE u64 follow_{0}(u64 at) {{
   u64 next;
@@ -72,7 +72,7 @@ KERNEL void {0}(u64 memory, u64 span, u32 warm, u32 count, u64 records) {{
 }}
 )hip";
 
-// One thread stores, waits until the system has it, and goes on to another line.
+// One thread stores, waits until the store is visible to the whole system, and moves on to another line.
 constexpr std::string_view kStore = R"hip(
 KERNEL void store(u64 memory, u64 lines, u32 count, u64 records) {{
   if (__builtin_amdgcn_workitem_id_x() != 0) return;

@@ -1,4 +1,4 @@
-// The kernels that run access programs: which there are, and how a vendor's are launched.
+// The kernels that run access programs, and how a vendor launches them.
 #pragma once
 
 #include <string>
@@ -11,14 +11,13 @@ namespace gputopo::launch {
 struct AccessKernel {
   AccessOp op;
   Space space;
-  std::uint32_t load_bytes = 0;  // 8, 16: wider loads from shared memory
+  std::uint32_t load_bytes = 0;  // 8 or 16: wider loads from shared memory
 
   [[nodiscard]] bool shared() const { return space == Space::kShared; }
   [[nodiscard]] bool constant() const { return space == Space::kConstant; }
-  // Links in device memory are pointers, those in shared memory 32-bit addresses there, and those of constants 32-bit
-  // offsets in their bank, which begins at 0 of its window.
+  // Links in device memory are pointers. Those in shared memory are 32-bit addresses there, and those of constants are
+  // 32-bit offsets in their bank, which begins at 0 of its window.
   [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && is_global(space); }
-  // "load_shared", "load_shared_8"
   [[nodiscard]] std::string name() const {
     const std::string width = load_bytes == 0 ? "" : "_" + std::to_string(load_bytes);
     return std::string(to_string(op)) + "_" + std::string(to_string(space)) + width;
@@ -35,15 +34,15 @@ inline constexpr AccessKernel kAccessKernels[] = {
     {AccessOp::kAtomicAdd, Space::kShared}, {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
 };
 
-// A launch of one of them, or of "fill_links", which writes the links of a working set in device memory.
+// A launch of one of these kernels, or of "fill_links", which writes the links of a working set in device memory.
 struct AccessLaunch {
   std::string kernel;
-  std::uint32_t blocks = 1;          // that take part
-  std::uint32_t surplus_blocks = 0;  // beside them, that leave: see AccessParameters::claims
+  std::uint32_t blocks = 1;          // blocks that take part
+  std::uint32_t surplus_blocks = 0;  // further blocks that leave at once: see AccessParameters::claims
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;     // dynamic
-  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
-  std::uint32_t bank_mode_bytes = 0;  // as AccessProgram's
+  std::uint64_t shared_bytes = 0;     // dynamic shared memory
+  std::uint64_t carve_out_bytes = 0;  // ignored if carve-outs are fixed
+  std::uint32_t bank_mode_bytes = 0;  // as in AccessProgram
 };
 
 class AccessGpu {
@@ -53,9 +52,9 @@ class AccessGpu {
   AccessGpu& operator=(const AccessGpu&) = delete;
   virtual ~AccessGpu() = default;
 
-  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
+  // Returns when the kernel has ended, or when it is queued while launches are held. Throws if it failed.
   virtual void launch(const AccessLaunch& launch, AccessParameters parameters) = 0;
-  // The kernels' constants begin with these bytes of device memory.
+  // Copies these bytes of device memory to the start of the kernels' constants.
   virtual void set_constants(Address /*image*/, std::uint64_t /*bytes*/) {
     throw NotSupportedError("GPUs of this vendor have no constant bank");
   }

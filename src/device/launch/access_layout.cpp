@@ -8,7 +8,7 @@
 namespace gputopo::launch {
 namespace {
 
-// The slowest we expect, to refuse what would take too long: all lanes of all warps of an SM, one after another.
+// Slowest expected rate, to refuse programs that take too long: all lanes of all warps of an SM, one after another.
 constexpr double kCyclesPerLane = 100;
 constexpr std::uint64_t kWorkingSetAlignment = 256;
 

@@ -63,7 +63,7 @@ std::uint64_t AccessRunner::run_row(const std::vector<Placed>& row, std::uint64_
   const auto parameters_of = [&](const Placed& placed) {
     return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
   };
-  // The blocks' records begin at their common start, after the caches are warm.
+  // The blocks' records do not show an earlier wait: they begin at the common start, after the caches are warm.
   const bool met_before = gpu_.others_still_work();
   std::vector<double> started;
   {

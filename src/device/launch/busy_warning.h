@@ -1,4 +1,4 @@
-// What both vendors' devices say of others at work on a GPU.
+// The warning of both vendors' devices about other processes on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace gputopo::launch {
 
-// Of how many other processes there were, and how busy the GPU was, in percent, before the measurement. Empty where
-// there is nothing to warn of: those that only hold memory disturb nothing.
+// `others`: number of other processes; `busy_percent`: how busy the GPU was before the measurement. Empty if there is
+// nothing to warn of: processes that only hold memory disturb nothing.
 [[nodiscard]] std::string busy_warning(std::uint32_t others, std::optional<std::uint32_t> busy_percent);
 
 }  // namespace gputopo::launch

@@ -9,11 +9,11 @@ namespace gputopo::launch {
 namespace {
 
 constexpr std::uint64_t kMaxKeptBytes = 64ull << 20;
-// An element takes about 7 ns to shuffle, a thread 30 us to begin.
+// Shuffling takes about 7 ns an element, and starting a thread 30 us.
 constexpr std::uint64_t kElementsPerThread = 50'000;
 constexpr std::size_t kMaxThreads = 8;
 
-// Calls it with each index under `count`, on several threads.
+// Calls `action` with each index below `count`, on several threads.
 template <typename Action>
 void for_each_index(std::size_t count, std::size_t threads, const Action& action) {
   std::atomic<std::size_t> next = 0;
@@ -24,7 +24,7 @@ void for_each_index(std::size_t count, std::size_t threads, const Action& action
   try {
     for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // There are no more to be had: those that there are do it.
+    // No more threads are available: the existing ones do the work.
   }
   work();
 }
@@ -36,7 +36,7 @@ std::uint64_t visited_elements(const ChaseProgram& program, std::size_t array, s
   for (const ChaseStep& step : program.steps) {
     const bool of_array = step.array == array || program.arrays[step.array].alias_of == array;
     if (!of_array || step.chain != chain || step.kind == StepKind::kTouch) continue;
-    visited = std::max(visited, step.first + step.loads + 1);  // and the link of the last leads to one more
+    visited = std::max(visited, step.first + step.loads + 1);  // the last visited link leads to one more
   }
   return std::min(visited, program.arrays[array].chain_length());
 }
@@ -65,7 +65,7 @@ void ChainOrders::prepare(std::span<const Chain> chains) {
     missing.push_back(chain);
     elements += chain.count;
   }
-  if (elements * sizeof(std::uint32_t) > kMaxKeptBytes) return;  // they would drive one another out
+  if (elements * sizeof(std::uint32_t) > kMaxKeptBytes) return;  // they would evict one another
   const std::size_t threads = std::min({missing.size(), static_cast<std::size_t>(elements / kElementsPerThread),
                                         static_cast<std::size_t>(std::thread::hardware_concurrency()), kMaxThreads});
   std::vector<std::vector<std::uint32_t>> orders(missing.size());
@@ -88,7 +88,7 @@ const std::vector<std::uint32_t>& ChainOrders::shuffled(const Chain& chain) {
 std::uint64_t ChainOrders::element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position) {
   const Order order = order_of(array, chain);
   if (order == Order::kShuffled) {
-    // The list's own places are shuffled; such lists are short.
+    // The positions of the list are shuffled. Such lists are short.
     return array.elements.empty() ? shuffled({&array, chain, position + 1})[position]
                                   : chain_order(array, chain)[position];
   }

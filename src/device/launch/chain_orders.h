@@ -1,4 +1,4 @@
-// The orders of chains: which elements the kernel that writes the links must be told, and which element lies where.
+// The orders of chains: those that the kernel that writes links must be given, and the element at each position.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,33 @@ namespace gputopo::launch {
   return chain == 0 ? array.order : array.second_order;
 }
 
-// Whether the kernel that writes the links must be given the order of this chain.
+// Whether the kernel that writes the links needs a table of this chain's order.
 [[nodiscard]] inline bool needs_table(const ChaseArray& array, std::uint32_t chain) {
   return !array.elements.empty() || order_of(array, chain) == Order::kShuffled;
 }
 
-// So many elements of a chain of the array, from its first on, are visited by the steps of the program.
+// Returns how many elements of a chain, from its first on, the program's steps visit.
 [[nodiscard]] std::uint64_t visited_elements(const ChaseProgram& program, std::size_t array, std::uint32_t chain);
 
-// Shuffles are kept, because probes run the same arrays many times.
+// Keeps shuffles, because probes run the same arrays many times.
 class ChainOrders {
  public:
-  // Of arrays without a list of elements, chains of the same key are shuffled alike.
+  // Chains with the same key have the same shuffle, if their arrays have no list of elements.
   using Key = std::pair<std::uint64_t, std::uint64_t>;
   [[nodiscard]] static Key key_of(const ChaseArray& array, std::uint32_t chain) {
     return {array.element_count(), array.seed * 2 + chain};
   }
 
-  // A chain of an array, of which so many elements are visited.
+  // A chain of an array, of which `count` elements are visited.
   struct Chain {
     const ChaseArray* array;
     std::uint32_t chain;
     std::uint64_t count;
   };
-  // Shuffles those that are not kept yet, on several threads where there are many. For arrays without a list.
+  // Shuffles the chains that are not kept yet, on several threads if they are long. Only for arrays without a list.
   void prepare(std::span<const Chain> chains);
-  // So many elements of a shuffled chain or more, from its first on, valid until the next call.
+  // Returns at least the first `count` elements of a shuffled chain, valid until the next call.
   [[nodiscard]] const std::vector<std::uint32_t>& shuffled(const Chain& chain);
-  // The element at a position of a chain.
   [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
 
  private:

@@ -24,7 +24,7 @@ std::vector<std::uint32_t> read_words(std::span<const std::byte> bytes, std::uin
   return words;
 }
 
-// `sm`: the one that was named, if any.
+// `sm`: the named SM, if any.
 void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm, std::uint32_t sm_count) {
   if (block.claimed == 0) {
     throw NotSupportedError(fmt::format("no block of the launch ran on SM {}: this GPU may number its {} SMs with gaps",
@@ -43,9 +43,8 @@ void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm, std:
   }
 }
 
-// Of the histogram of a step, up to the last one with loads.
 std::size_t used_bins(std::span<const std::byte> record) {
-  // Most are short: two bins at a time.
+  // Most histograms are short, so bins are read in pairs.
   const std::span<const std::byte> counts = record.subspan(sizeof(StepRecord), kHistogramBytes);
   std::size_t end = counts.size();
   while (end > 0 && read<std::uint64_t>(counts, end - sizeof(std::uint64_t)) == 0) end -= sizeof(std::uint64_t);
@@ -62,8 +61,8 @@ StepResult decode_step(const ChaseProgram& program, const ChaseStep& step, std::
   return result;
 }
 
-// No load takes a tenth of that: a walk through all levels of a page table about 2,000 cycles. Another process's turn
-// takes 600,000 at the least (seen on an H200).
+// No load takes a tenth of this: a walk through all levels of a page table takes about 2,000 cycles. A turn of another
+// process takes at least 600,000 (seen on an H200).
 constexpr std::uint32_t kStopCycles = 100'000;
 
 bool shows_a_stop(const StepResult& step) {

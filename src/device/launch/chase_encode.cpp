@@ -5,9 +5,9 @@
 namespace gputopo::launch {
 namespace {
 
-// How long a block waits for a step on another SM, at most.
+// Longest wait of a block for a step on another SM.
 constexpr std::uint32_t kMaxWaitCycles = 4'000'000'000;
-// Beside the tasks of a program: what alignment takes.
+// Alignment of a program's tasks.
 constexpr std::uint64_t kTaskPadding = 64;
 
 StepCode code_of(StepKind kind) {
@@ -44,7 +44,7 @@ LinkForm form_of(Space space) {
   }
 }
 
-// Where the list of a program's words in local memory lies.
+// The list of a program's words in local memory.
 struct LocalWords {
   Address address = 0;
   std::size_t count = 0;
@@ -56,7 +56,7 @@ std::uint64_t local_word_count(const ChaseProgram& program) {
   return words;
 }
 
-// Of all elements that chains may visit, and no others: what is written is in the caches when the first step begins.
+// The words of all elements that chains may visit, and no others: writing them brings them into the caches.
 std::vector<std::uint32_t> local_words(const ChaseProgram& program, const ChaseLayout& layout) {
   std::vector<std::uint32_t> words;
   words.reserve(local_word_count(program));
@@ -72,31 +72,31 @@ std::vector<std::uint32_t> local_words(const ChaseProgram& program, const ChaseL
   return words;
 }
 
-// The tables of a batch, and where they will lie.
+// The tables of a batch, and their address on the device.
 struct StagedTables {
   const ChaseTables& tables;
   Address address = 0;
 };
 
-// One program of a batch as it is encoded.
+// Encodes one program of a batch.
 struct ProgramCoder {
   const ChaseProgram& program;
   const ChaseLayout& layout;
   const ChasePlace& place;
-  Address data;                  // of the program
-  Address bank;                  // the image of the constants of the launch; 0: none has any
-  std::uint64_t constant_place;  // of the program's in it
-  Address records;               // of the program
+  Address data;                  // address of the program's data
+  Address bank;                  // the launch's image of constants; 0: there is none
+  std::uint64_t constant_place;  // place of the program's constants in the image
+  Address records;               // address of the program's records
 
   [[nodiscard]] bool is_constant(std::size_t index) const { return program.arrays[index].space == Space::kConstant; }
 
-  // Where the array, or the image of it, is filled in.
+  // The address where the array, or its image, is filled in.
   [[nodiscard]] Address address_of(std::size_t index) const {
     if (is_constant(index)) return bank + constant_place + layout.arrays[index].space_offset;
     return data + layout.arrays[index].data_offset;
   }
 
-  // What a link to the start of an array is, in bytes.
+  // The value, in bytes, of a link to the start of an array.
   [[nodiscard]] std::uint64_t link_base(std::size_t index) const {
     switch (form_of(program.arrays[index].space)) {
       case LinkForm::kPointer:
@@ -134,18 +134,18 @@ struct ProgramCoder {
     return static_cast<std::uint32_t>(std::ranges::find(layout.sms, *actor.sm) - layout.sms.begin());
   }
 
-  // What a link is that leads to a place, in bytes.
+  // Converts an offset in bytes to a link.
   [[nodiscard]] static std::uint64_t link_of(LinkForm form, std::uint64_t place) {
     if (form == LinkForm::kTexel) return place / sizeof(std::uint32_t);
     return form == LinkForm::kLocal ? place / kLocalLanes : place;
   }
 
-  // Both chains of a local array lie in the same lines: the links of each in the words of another lane.
+  // Both chains of a local array lie in the same lines: the links of each chain in the words of one lane.
   [[nodiscard]] static std::uint32_t lane_of(const ChaseActor& actor, Space space, std::uint32_t chain) {
     return space == Space::kLocal ? (actor.lane & ~1u) + chain : actor.lane;
   }
 
-  // Where the order of a chain is told, from so many of its elements on.
+  // The address of a chain's order, from the step's first element on.
   [[nodiscard]] static Address table_of(const StagedTables& staged, const ChaseArray& array, const ChaseStep& step) {
     return staged.address + staged.tables.offsets.at({&array, step.chain}) + step.first * sizeof(std::uint32_t);
   }
@@ -217,7 +217,7 @@ struct ProgramCoder {
   }
 };
 
-// The chains of a batch whose orders must be told.
+// The chains of a batch that need a table of their order.
 std::vector<ChainOrders::Chain> told_chains(const std::vector<ChasePlan*>& batch) {
   std::vector<ChainOrders::Chain> told;
   for (const ChasePlan* plan : batch) {
@@ -248,7 +248,7 @@ ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orde
     std::uint64_t offset = 0;
     std::uint64_t count = 0;
   };
-  std::map<ChainOrders::Key, Staged> shuffles;  // that lie there already
+  std::map<ChainOrders::Key, Staged> shuffles;  // already staged
   const auto stage = [&](const ChainOrders::Chain& told) {
     const auto& [array, chain, count] = told;
     if (!array->elements.empty()) return tables.staging.add(chain_order(*array, chain, count));

@@ -15,10 +15,9 @@ constexpr std::uint64_t kArrayAlignment = 4096;
 constexpr std::uint64_t kMaxArrayAlignment = 64 * 1024;
 constexpr std::uint64_t kSharedAlignment = 128;
 constexpr std::uint64_t kConstantAlignment = 256;
-// A batch takes no more programs once its arrays hold this much.
+// A batch takes no more programs once its arrays are this large.
 constexpr std::uint64_t kMaxBatchBytes = 1ull << 30;
-// Slowest we expect a load of a chain to be (device memory, TLB miss), to refuse what would hang the GPU's display or
-// us.
+// Slowest expected load (device memory, TLB miss), to refuse programs that would hang the GPU's display or us.
 constexpr double kSecondsPerLoad = 0.35e-6;
 constexpr double kSecondsPerOnChipLoad = 0.1e-6;
 
@@ -26,7 +25,7 @@ std::uint64_t array_alignment(std::uint64_t bytes) {
   return std::clamp(std::bit_ceil(bytes), kArrayAlignment, kMaxArrayAlignment);
 }
 
-// The SMs that actors name, each once, in their order; empty where they name none.
+// The SMs that actors name, each once, in order of appearance; empty if they name none.
 std::vector<std::uint32_t> named_sms(const ChaseProgram& program) {
   std::vector<std::uint32_t> sms;
   for (const ChaseActor& actor : program.actors) {
@@ -49,7 +48,7 @@ double estimated_seconds(const ChaseProgram& program) {
   return seconds;
 }
 
-// The arrays in device memory one behind the other, then the image of the constant bank and that of shared memory.
+// The arrays in device memory come first, then the images of the constant bank, of shared and of local memory.
 void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
   std::uint64_t constant_bytes = 0;
   std::uint64_t shared_bytes = 0;
@@ -96,7 +95,7 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
   }
 }
 
-// What the steps leave behind, and what a block needs in shared memory: a histogram, latencies, the image of arrays.
+// Places the records of the steps, and the shared memory of a block: a histogram, latencies, the image of arrays.
 void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLayout& layout) {
   bool timed = false;
   std::uint32_t cap = 0;
@@ -110,7 +109,7 @@ void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLa
     layout.threads = std::max(layout.threads, threads);
   }
   layout.record_bytes = round_up(layout.record_bytes, kRecordAlignment);
-  // A word at the start is used at the beginning.
+  // The kernel needs a word at the start of shared memory when it begins.
   layout.latency_place = timed ? kHistogramBytes : sizeof(std::uint64_t);
   layout.shared_image_place =
       static_cast<std::uint32_t>(round_up(layout.latency_place + cap * sizeof(std::uint32_t), kSharedAlignment));
@@ -120,7 +119,7 @@ void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLa
 // The constants of the programs of a launch.
 class ConstantBank {
  public:
-  // False where there is no room for those of this program.
+  // Returns false if there is no room for the constants of this program.
   bool take(ChasePlan& plan) {
     if (plan.layout.constants.empty()) return true;
     const auto same = std::ranges::find_if(
@@ -129,8 +128,8 @@ class ConstantBank {
       plan.constant_place = (*same)->constant_place;
       return true;
     }
-    // Small ones lie where the whole of any constant L1 begins, so that the sets are those that they have alone. Large
-    // ones are alone: an L1.5 may be that of several SMs.
+    // Small constants begin at a multiple of every constant L1's size, so they use the same sets as when they are
+    // alone. Large ones are alone in a launch, because several SMs may share an L1.5.
     constexpr std::uint64_t kSmallBytes = 8 * 1024;
     const std::uint64_t place = round_up(end_, kSmallBytes);
     const std::uint64_t end = place + plan.layout.constant_bytes;
@@ -145,7 +144,7 @@ class ConstantBank {
   }
 
  private:
-  std::vector<const ChasePlan*> held_;  // each with constants that no other has
+  std::vector<const ChasePlan*> held_;  // all with different constants
   std::uint64_t end_ = 0;
   bool is_small_ = true;
 };

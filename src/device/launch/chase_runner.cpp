@@ -22,7 +22,7 @@ ChasePlan ChaseRunner::plan_of(const ChaseJob& job) const {
 
 namespace {
 
-// Of a warp of any of them, at most.
+// The most local memory that a warp of any program needs.
 std::uint64_t local_bytes_of(const std::vector<ChasePlan*>& plans) {
   const auto bytes_of = [](const ChasePlan* plan) { return plan->layout.local_bytes; };
   return bytes_of(*std::ranges::max_element(plans, {}, bytes_of));
@@ -36,12 +36,12 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
   for (const ChaseJob& job : jobs) plans.push_back(plan_of(job));
   std::vector<ChasePlan*> waiting;
   for (ChasePlan& plan : plans) waiting.push_back(&plan);
-  // A launch takes as long as the longest of its programs: those that take about as long go together.
+  // A launch takes as long as its longest program, so programs of similar duration go together.
   if (plans.size() > gpu_.info().sm_count) {
     std::ranges::stable_sort(waiting, std::ranges::greater(),
                              [](const ChasePlan* plan) { return plan->layout.seconds; });
   }
-  // While a batch runs the host writes the next.
+  // The host writes the next batch while one runs.
   std::optional<Prepared> next;
   while (next || !waiting.empty()) {
     Prepared prepared = next ? *std::exchange(next, std::nullopt) : prepare(take_batch(waiting, gpu_.info().sm_count));
@@ -53,7 +53,7 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
       waiting.insert(waiting.begin(), again.begin(), again.end());
       continue;
     }
-    // No block had an SM to itself; alone, each has.
+    // No block had an SM to itself. Each has one if it runs alone.
     if (next) waiting.insert(waiting.begin(), next->batch->plans.begin(), next->batch->plans.end());
     next.reset();
     for (ChasePlan* plan : again) {
@@ -80,7 +80,7 @@ ChaseRunner::Prepared ChaseRunner::prepare(std::vector<ChasePlan*> plans) {
 }
 
 std::optional<ChaseRunner::Prepared> ChaseRunner::prepare_next(std::vector<ChasePlan*>& waiting, const Batch& before) {
-  // A thread takes some 50 us, to write a program takes 5.
+  // Starting a thread takes some 50 us, and writing a program 5.
   constexpr std::size_t kWorthAThread = 32;
   if (waiting.size() < kWorthAThread) return std::nullopt;
   std::vector<ChasePlan*> rest = waiting;
@@ -105,7 +105,7 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const Encoded
   upload(base, layout, encoded.bytes);
   const double started =
       launch(*batch.plans.front(), batch.plans.size(), encoded, {base + layout.records_begin, layout.records_bytes});
-  // Kept from batch to batch: the host takes as long to make such memory as to copy it.
+  // Kept from batch to batch, because allocating such memory takes the host as long as copying it.
   if (records_.size() < layout.records_bytes) records_.resize(layout.records_bytes);
   const std::span<std::byte> records = std::span(records_).first(layout.records_bytes);
   gpu_.download(records.data(), base + layout.records_begin, layout.records_bytes);
@@ -118,7 +118,7 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const Encoded
   for (std::size_t p = 0; p < batch.plans.size(); ++p) {
     ChasePlan& plan = *batch.plans[p];
     ChaseAnswer& answer = answers[p];
-    // A program that met no other but itself is not helped by running again.
+    // A program that met only itself gains nothing from another run.
     if (answer.met_another && batch.plans.size() > 1) {
       again.push_back(&plan);
       continue;
@@ -150,7 +150,7 @@ void ChaseRunner::place_at(Batch& batch, Address base) {
 }
 
 void ChaseRunner::upload(Address base, const BatchLayout& layout, std::span<const std::byte> staged) {
-  // What is staged lies behind the records: a few zeros more are faster than another call.
+  // The staged bytes lie behind the records: a few more zeros are faster than another call.
   constexpr std::uint64_t kFewBytes = 32 * 1024;
   const std::uint64_t between = layout.staged - layout.records_begin;
   if (between > kFewBytes) {

@@ -9,7 +9,7 @@
 namespace gputopo::launch {
 namespace {
 
-// A block whose partner never came says so, and it is the other SM that had none.
+// If a block's partner never came, that block reports an error, and the other SM is the one without a block.
 void check_blocks(const CodeLayout& layout, const std::vector<BlockRecord>& blocks, std::uint32_t sm_count) {
   for (std::size_t slot = 0; slot < blocks.size(); ++slot) {
     if (blocks[slot].claimed != 0 && blocks[slot].error == 0) continue;

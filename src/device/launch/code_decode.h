@@ -1,4 +1,4 @@
-// What the blocks of an instruction program's launch left behind, as its result. No GPU is needed.
+// Converts the records that the blocks of an instruction program left into its result. Needs no GPU.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@ struct CodeAnswer {
   std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step
 };
 
-// `memory`: what lies from CodeLayout::records on. `sm_count`: for messages. Throws NotSupportedError where no block
-// ran on an SM that was named.
+// `memory`: from CodeLayout::records on. `sm_count`: for messages. Throws NotSupportedError if a named SM ran no block.
 [[nodiscard]] CodeAnswer decode(const InstructionProgram& program, const CodeLayout& layout,
                                 std::span<const std::byte> memory, std::uint32_t sm_count);
 

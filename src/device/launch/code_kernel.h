@@ -1,4 +1,4 @@
-// The kernel that runs instruction programs: how a vendor's is launched, and how large its code is.
+// The kernel that runs instruction programs: how a vendor launches it, and the size of its code.
 #pragma once
 
 #include "device/launch/launch_gpu.h"
@@ -6,17 +6,17 @@
 namespace gputopo::launch {
 
 struct CodeSizes {
-  double block_bytes = 0;        // of kCodeBlockInstructions, or of one jump or operand
-  std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them, at most
+  double block_bytes = 0;        // size of kCodeBlockInstructions, or of one jump or operand
+  std::uint32_t loop_bytes = 0;  // other code that a pass runs, at most
 };
 
 struct CodeLaunch {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;          // dynamic
-  std::uint64_t carve_out_bytes = 0;       // ignored where carve-outs are fixed
-  CodeStepKind kind = CodeStepKind::kRun;  // of the first step
-  bool has_lead = false;                   // some step begins in the lead
+  std::uint64_t shared_bytes = 0;          // dynamic shared memory
+  std::uint64_t carve_out_bytes = 0;       // ignored if carve-outs are fixed
+  CodeStepKind kind = CodeStepKind::kRun;  // kind of the first step
+  bool has_lead = false;                   // whether a step begins in the lead
 };
 
 class CodeGpu {
@@ -26,11 +26,10 @@ class CodeGpu {
   CodeGpu& operator=(const CodeGpu&) = delete;
   virtual ~CodeGpu() = default;
 
-  // Throws NotSupportedError for a program that the kernel cannot run.
   virtual void check(const InstructionProgram&) const {}
-  // As it was compiled, for programs whose first step is of this kind.
+  // Sizes of the compiled code, for programs whose first step is of this kind.
   [[nodiscard]] virtual CodeSizes sizes(CodeStepKind kind) = 0;
-  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
+  // Returns when the kernel has ended, or when it is queued while launches are held. Throws if it failed.
   virtual void launch(const CodeLaunch& launch, CodeParameters parameters) = 0;
 };
 

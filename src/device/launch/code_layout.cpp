@@ -9,7 +9,7 @@
 namespace gputopo::launch {
 namespace {
 
-// The slowest we expect, to refuse what would take too long: instructions from memory, constants that miss everywhere.
+// Slowest expected rates, to refuse programs that take too long: code from memory, constants that miss everywhere.
 constexpr double kCyclesPerInstruction = 16;
 constexpr double kCyclesPerConstant = 1000;
 constexpr double kCyclesPerCounted = 2000;
@@ -57,7 +57,7 @@ CodeLayout lay_out(const InstructionProgram& program, std::uint32_t sm_count) {
   layout.bytes = layout.turn + sizeof(std::uint64_t);
   for (const CodeStep& step : program.steps) {
     layout.has_lead = layout.has_lead || step.lead > 0;
-    layout.bytes += sizeof(std::uint64_t);  // in front of the cycles, where the kernel may leave anything
+    layout.bytes += sizeof(std::uint64_t);  // before the cycles, for the kernel to overwrite
     layout.passes.push_back(layout.bytes);
     layout.bytes += step.passes * sizeof(std::uint64_t);
   }

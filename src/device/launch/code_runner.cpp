@@ -29,13 +29,13 @@ CodeRunner::Placed CodeRunner::place(const InstructionProgram& program) {
   kernel_.check(program);
   Placed placed{.program = &program, .layout = lay_out(program, gpu_.info().sm_count), .launch = {}};
   placed.launch = launch_of(placed.layout);
-  static_cast<void>(kernel_.sizes(placed.layout.kind));  // compiles it, if nobody has
+  static_cast<void>(kernel_.sizes(placed.layout.kind));  // compiles it if it is new
   return placed;
 }
 
 std::uint64_t CodeRunner::run_row(std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results) {
   const Address base = gpu_.reserve(bytes);
-  // All but the tasks begins as zeros.
+  // Everything but the tasks begins as zeros.
   std::vector<std::byte> memory(bytes);
   for (const Placed& placed : row) {
     const Address own = base + placed.offset;
@@ -80,8 +80,8 @@ std::uint64_t CodeRunner::run_row(std::vector<Placed>& row, std::uint64_t bytes,
     for (const std::uint32_t slot : placed.layout.slots) result.sms.push_back(gpu_.sm_of(answers[i].blocks[slot].sm));
     results.push_back(
         gpu_.answer(std::move(result), answers[i].blocks.front(), placed.launch.carve_out_bytes, placed.started));
-    // However short: the code that an earlier launch left in L2 is gone, and misses take longer. Seen on an H200: a
-    // level of 126 KiB came out as 105.
+    // Even a short launch is affected: the code that earlier launches left in L2 is gone, so misses take longer. On an
+    // H200, a level of 126 KiB came out as 105.
     gpu_.mark_company(results.back(), met_others, UINT64_MAX);
   }
   return took_ns;

@@ -1,4 +1,4 @@
-// Runs instruction programs, each alone: one behind the other, and nobody waits for each.
+// Runs instruction programs, each alone. Launches are queued, and the host waits only for the last of a row.
 #pragma once
 
 #include <span>
@@ -20,16 +20,15 @@ class CodeRunner {
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const InstructionProgram* const> programs);
 
  private:
-  // A program of a row of launches.
   struct Placed {
     const InstructionProgram* program;
     CodeLayout layout;
     CodeLaunch launch;
-    std::uint64_t offset = 0;  // of its memory in that of the row
+    std::uint64_t offset = 0;  // offset of its memory in that of the row
     double started = 0;
   };
   [[nodiscard]] Placed place(const InstructionProgram& program);
-  // Returns how long it took, 0 where nobody tells.
+  // Returns the duration in ns, or 0 if it is unknown.
   std::uint64_t run_row(std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results);
   [[nodiscard]] CodeLaunch launch_of(const CodeLayout& layout) const;
 

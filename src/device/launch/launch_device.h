@@ -1,4 +1,4 @@
-// A device whose programs run as launches of kernels: what GPUs of all vendors share.
+// A device that runs programs as kernel launches: what GPUs of all vendors share.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@
 
 namespace gputopo::launch {
 
-// `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
+// `Vendor` provides what differs. Types: Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
 // AccessKernels (an AccessGpu), OperationKernels (an OperationGpu), OccupancyKernels (an OccupancyGpu), EmptyKernels (a
-// launch::EmptyKernels) and Clusters (which checks its programs before anything of a batch runs, and runs them);
+// launch::EmptyKernels) and Clusters (which checks its programs before a batch runs, and runs them). Functions:
 // native_code(gpu, program) for each kind of program, and compiles_ahead() and expect(gpu, program), which may begin to
-// compile it. What this misses of a new kind does not compile.
+// compile it. A new kind that is missing here does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
-  // The GPU that the vendor's interface counts as `ordinal`.
+  // `ordinal`: number of the GPU in the vendor's interface.
   explicit LaunchDevice(int ordinal)
       : gpu_(ordinal),
         chases_(gpu_),
@@ -81,7 +81,7 @@ class LaunchDevice : public Device {
         std::visit([this](const auto& kind) { Vendor::expect(gpu_, kind); }, program);
       }
     } catch (const Error&) {
-      // They fail again when they run.
+      // The programs fail again when they run.
     }
   }
 
@@ -105,7 +105,7 @@ class LaunchDevice : public Device {
   [[nodiscard]] typename Vendor::Gpu& gpu() { return gpu_; }
 
  private:
-  // Refuses what this GPU cannot run. Kinds that only some of a vendor's GPUs refuse say so when their turn comes.
+  // Refuses what this GPU cannot run. Kinds that only some of a vendor's GPUs refuse are refused in their turn.
   void check(const ChaseProgram&) const {}
   void check(const StreamProgram&) const {}
   void check(const InstructionProgram&) const {}
@@ -115,7 +115,7 @@ class LaunchDevice : public Device {
   void check(const OccupancyProgram&) const {}
   void check(const LaunchProgram&) const {}
 
-  // The programs of this kind that come first, if any; returns how many.
+  // Runs the leading programs of the runner's kind, and returns how many there are.
   template <typename Runner>
   static std::size_t run_row(Runner& runner, std::span<const Program> programs, ProgramResult* results) {
     std::vector<const typename Runner::Kind*> row;
@@ -128,7 +128,7 @@ class LaunchDevice : public Device {
     return row.size();
   }
 
-  void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
+  void run_alone(const ChaseProgram&, ProgramResult&) {}  // it ran before, beside others
   // These run in rows.
   void run_alone(const InstructionProgram&, ProgramResult&) {}
   void run_alone(const AccessProgram&, ProgramResult&) {}

@@ -41,7 +41,7 @@ void LaunchGpu::after_launch(std::chrono::nanoseconds waited) {
 }
 
 bool LaunchGpu::others_work() {
-  if (waited_ns_ == 0) return false;  // waits say nothing here
+  if (waited_ns_ == 0) return false;  // waits say nothing on this GPU
   const BlockRecord empty = spin_all(0);
   const bool wait = company_.had_to_wait(waited_ns_, nanoseconds(empty.end_ns - empty.start_ns));
   if (wait && company_.wants_search()) company_.note_turn(spin_all(company_.parameters().search_ns).sink);
@@ -50,14 +50,14 @@ bool LaunchGpu::others_work() {
 }
 
 bool LaunchGpu::others_still_work() {
-  // A tenth of the turn that a driver gives a process: who came since then is still there after the launch.
+  // A tenth of the turn that a driver gives a process: whoever came since then is still there after the launch.
   constexpr std::chrono::microseconds kFresh{200};
   if (last_look_ && std::chrono::steady_clock::now() - last_look_->at < kFresh) return last_look_->others_work;
   return others_work();
 }
 
 bool LaunchGpu::met_others(const LaunchSpan& launch, std::uint64_t longest_gap) {
-  if (waited_ns_ == 0) return false;  // waits say nothing here
+  if (waited_ns_ == 0) return false;  // waits say nothing on this GPU
   const std::uint64_t span_ns = launch.last > launch.first ? nanoseconds(launch.last - launch.first) : 0;
   const bool waited = company_.had_to_wait(waited_ns_, span_ns) || company_.had_to_wait(nanoseconds(longest_gap), 0);
   const bool looks = waited || span_ns > company_.parameters().unwatched_ns;

@@ -1,4 +1,4 @@
-// What the runners of programs need of a GPU of any vendor: its memory, its clocks and the names of its SMs.
+// The interface of any vendor's GPU for the runners of programs: its memory, its clocks and the names of its SMs.
 #pragma once
 
 #include <chrono>
@@ -17,30 +17,28 @@
 
 namespace gputopo::launch {
 
-using Address = std::uint64_t;  // in device memory
+using Address = std::uint64_t;  // address in device memory
 
-// A launch may be expected to last this long, in time or in cycles, whichever can be told of a program; longer ones are
-// refused.
+// Longest launch that is allowed, in estimated time or cycles, whichever is known. Longer ones are refused.
 inline constexpr double kMaxLaunchSeconds = 2.0;
 inline constexpr double kMaxLaunchCycles = kMaxOperationCycles;
 
-// Arrays begin at a large page, and so cover whole pages.
+// Arrays begin at a large page, so they cover whole pages.
 inline constexpr std::uint64_t kArenaAlignment = 2ull << 20;
 inline constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
 
-// Records how much memory a GPU has. Arrays may take most of the free memory: the driver needs some for itself.
+// Sets the memory sizes. Arrays may take most of the free memory; the driver needs the rest.
 void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes);
 
-// How a kernel is launched. Always a one-dimensional block.
+// How a kernel is launched. Blocks are one-dimensional.
 struct KernelLaunch {
   std::uint32_t blocks = 1;
   std::uint32_t blocks_y = 1;
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;     // dynamic
-  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
-  std::uint32_t cluster_size = 0;     // NVIDIA: blocks, neighbours in x; 0: no clusters
-  // AMD: hardware ids of the only SMs that the kernel works on; it leaves others as soon as it finds itself there.
-  // Empty: any.
+  std::uint64_t shared_bytes = 0;     // dynamic shared memory
+  std::uint64_t carve_out_bytes = 0;  // ignored if carve-outs are fixed
+  std::uint32_t cluster_size = 0;     // NVIDIA: blocks per cluster, neighbors in x; 0: no clusters
+  // AMD: hardware ids of the only SMs that the kernel works on. It leaves other SMs at once. Empty: any SM.
   std::set<std::uint32_t> sms = {};
 };
 
@@ -66,88 +64,86 @@ class LaunchGpu {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  // An address with at least `bytes` behind it, aligned to large pages, for one row of launches at a time: the same
-  // memory is handed out again.
+  // Returns an address with `bytes` behind it, aligned to large pages, for one row of launches: memory is reused.
   [[nodiscard]] virtual Address reserve(std::uint64_t bytes) = 0;
   virtual void upload(Address to, const void* from, std::uint64_t bytes) const = 0;
   virtual void download(void* to, Address from, std::uint64_t bytes) const = 0;
   virtual void clear(Address address, std::uint64_t bytes) const = 0;
-  // What is launched leaves these, and download() will be asked for them when it has ended: they may come with it.
+  // Announces that download() will ask for these bytes after the next launches, so they may come with their end.
   virtual void expect_download(Address /*from*/, std::uint64_t /*bytes*/) {}
 
-  // Launches are queued from here on, one behind the other, and nobody waits for their ends, until they are no longer
-  // held; finish_launches() waits for all. Where a vendor's are not queued they end as they come.
+  // While launches are held they are queued, and nobody waits for each; finish_launches() waits for all. Vendors that
+  // cannot queue run each launch at once.
   virtual void hold_launches(bool /*held*/) {}
   virtual void finish_launches() {}
 
-  // The smallest carve-out that holds what is wanted and what `blocks` blocks of `shared_bytes` need; 0 where it is
-  // fixed. Throws NotSupportedError when a block or the SM cannot hold them.
+  // Returns the smallest carve-out that holds `wanted_bytes` and `blocks` blocks of `shared_bytes`, or 0 if it is
+  // fixed. Throws NotSupportedError if a block or the SM cannot hold them.
   [[nodiscard]] virtual std::uint64_t carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes,
                                                     std::uint32_t blocks) const = 0;
-  // Shared memory with which no second block fits beside one in this carve-out, at least `shared_bytes`.
+  // Returns the shared memory, at least `shared_bytes`, that leaves no room for a second block in this carve-out.
   [[nodiscard]] virtual std::uint64_t shared_bytes_for_one_block(std::uint64_t carve_out_bytes,
                                                                  std::uint64_t shared_bytes) const = 0;
 
-  // For launches that must put a block on every SM: how many blocks, and shared memory of each, at least
-  // `shared_bytes`. Where blocks go to whatever SM is free: as many as there are SMs, and no two on one.
+  // The number of blocks, and the shared memory of each (at least `shared_bytes`), that put a block on every SM. The
+  // default suits GPUs whose blocks go to any free SM: as many as there are SMs, and no two on one.
   [[nodiscard]] virtual std::uint32_t blocks_to_reach_every_sm() const { return info().sm_count; }
   [[nodiscard]] virtual std::uint64_t shared_bytes_to_reach_every_sm(std::uint64_t carve_out_bytes,
                                                                      std::uint64_t shared_bytes) const {
     return shared_bytes_for_one_block(carve_out_bytes, shared_bytes);
   }
-  // How long a block on an SM that is not wanted stays, so that the launch puts a block on every SM.
+  // How long a block on an unwanted SM stays, so that the launch puts a block on every SM.
   [[nodiscard]] virtual std::uint32_t patience_cycles() const = 0;
-  // Between the number of an SM and what the kernels call it. Throws NotSupportedError for an SM that is not there.
+  // Convert between SM numbers and the ids that kernels see. Throws NotSupportedError for an SM that does not exist.
   [[nodiscard]] virtual std::uint32_t hardware_id_of(std::uint32_t sm) const { return sm; }
   [[nodiscard]] virtual std::uint32_t sm_of(std::uint32_t hardware_id) const { return hardware_id; }
 
-  // Ticks of the clock that all SMs share as nanoseconds.
   [[nodiscard]] virtual std::uint64_t nanoseconds(std::uint64_t ticks) const { return ticks; }
-  // Keeps all SMs at work for so long; returns a block's record of it.
+  // Keeps all SMs at work for so long. Returns the record of a block.
   [[nodiscard]] virtual BlockRecord spin_all(std::uint64_t nanoseconds) = 0;
 
-  // Brings the clocks up if the GPU has not worked for a while.
+  // Raises the clocks if the GPU has been idle for a while.
   void wake();
   // Host time since the device was opened.
   [[nodiscard]] double seconds_open() const;
-  // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
+  // Returns the SM clock by a block's own clocks if it ran long enough, otherwise the last known one.
   double clock_mhz(const BlockRecord& block);
-  // Before launches that are to make it hot: what holds its clocks down from now on is no surprise.
+  // Must be called before launches that heat the GPU on purpose, so that lowered clocks are no surprise from then on.
   virtual void begin_metering() {}
-  // That the GPU has taken since some time; nothing where nobody tells.
+  // Energy that the GPU has consumed since some fixed time. Nothing if it is unknown.
   [[nodiscard]] virtual std::optional<double> energy_joules() const { return std::nullopt; }
-  // How long kernels ran, where times are kept (time_driver_calls) and the vendor's interface tells.
+  // Time that kernels ran, if times are kept (time_driver_calls) and the vendor's interface tells it.
   [[nodiscard]] virtual double kernel_seconds() const { return 0; }
-  // No more launches once `ended` says so.
+  // No launch starts once `ended` returns true.
   void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
 
-  // Of the launch that ended last: whether other processes had work for the GPU meanwhile. May launch. `longest_gap`:
-  // in ticks, of a row of launches that were held, between the end of one and the start of the next.
+  // Whether other processes had work for the GPU during the last launch; may launch to find out. `longest_gap`: in
+  // ticks, from the end of one launch of a held row to the start of the next.
   [[nodiscard]] bool met_others(const LaunchSpan& launch, std::uint64_t longest_gap = 0);
-  // Whether others have work for the GPU now: an empty launch has to wait. For before and after a launch whose blocks'
-  // records do not tell all of its time.
+  // Whether others have work for the GPU now, so that an empty launch has to wait. For use before and after a launch
+  // whose blocks' records do not cover all of its time.
   [[nodiscard]] bool others_work();
-  // The same before a launch: what was seen just now, after the launch before, still holds.
+  // The same before a launch. A look after the previous launch still counts if it was just now.
   [[nodiscard]] bool others_still_work();
-  // How long the host waited for the launch that ended last.
+  // The host's wait for the last launch.
   [[nodiscard]] std::uint64_t waited_ns() const { return waited_ns_; }
-  // Marks the answer of a program whose blocks ran for `own` of a launch, if the launch met others and a part of it may
-  // have been stopped for them.
+  // Marks the answer of a program whose blocks ran for `own` of a launch, if the launch met others and could have been
+  // stopped for them before `own` ended.
   void mark_company(ProgramResult& answer, bool met_others, const LaunchSpan& launch, const LaunchSpan& own) const;
-  // The same of a launch that the host waited so long for, wait and all.
+  // The same for a launch that the host waited for, queueing included.
   void mark_company(ProgramResult& answer, bool met_others, std::uint64_t waited_ns) const;
 
-  // Whether something held a block's clock down, or took its SM's time: see kMinClockShare.
+  // Whether something held a block's clock down, or took time of its SM: see kMinClockShare.
   [[nodiscard]] bool held_back(const BlockRecord& block) const;
 
-  // The answer of a launch, with what it ran under: the clock of `block`, a carve-out, and when it was started.
+  // The answer of a launch with its conditions: the clock of `block`, the carve-out and the start time.
   [[nodiscard]] ProgramResult answer(decltype(ProgramResult::data) data, const BlockRecord& block,
                                      std::uint64_t carve_out_bytes, double started_seconds);
 
  protected:
-  // Throws EndedError where no more launches are wanted.
+  // Throws EndedError if no more launches are wanted.
   void before_launch() const;
-  // A launch has ended; the host waited so long for it. 0 where that says nothing.
+  // Records the end of a launch and the host's wait for it; 0 if the wait says nothing.
   void after_launch(std::chrono::nanoseconds waited);
 
   SmClock clock_;
@@ -161,8 +157,8 @@ class LaunchGpu {
   std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
   std::function<bool()> ended_;
   Company company_;
-  std::uint64_t waited_ns_ = 0;    // for the launch that ended last
-  std::optional<Look> last_look_;  // nothing where something was launched since
+  std::uint64_t waited_ns_ = 0;    // wait for the last launch
+  std::optional<Look> last_look_;  // empty after a launch
 };
 
 // Holds launches while it lives.
@@ -171,13 +167,13 @@ class HeldLaunches {
   explicit HeldLaunches(LaunchGpu& gpu) : gpu_(gpu) { gpu_.hold_launches(true); }
   HeldLaunches(const HeldLaunches&) = delete;
   HeldLaunches& operator=(const HeldLaunches&) = delete;
-  // Nothing is left behind of a row in which something was thrown.
+  // Leaves no launch behind if something was thrown within the row.
   ~HeldLaunches() {
     gpu_.hold_launches(false);
     try {
       gpu_.finish_launches();
     } catch (const Error&) {
-      // What was thrown first is what there is to say.
+      // The first error is the one to report.
     }
   }
 

@@ -1,4 +1,4 @@
-// Runs launch programs, each alone: what the host's clock says of launches of a kernel that does nothing.
+// Runs launch programs, each alone: launches of an empty kernel, timed by the host's clock.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gputopo::launch {
 
-// Kernels one after another that one call launches.
+// A sequence of kernels that one call launches.
 class LaunchGraph {
  public:
   LaunchGraph() = default;
@@ -18,7 +18,7 @@ class LaunchGraph {
   virtual void launch() const = 0;
 };
 
-// The kernel that does nothing, of a vendor. `arguments` are as the vendor's interface takes them.
+// A vendor's empty kernel. `arguments` are in the form of the vendor's interface.
 class EmptyKernels {
  public:
   EmptyKernels() = default;
@@ -26,13 +26,12 @@ class EmptyKernels {
   EmptyKernels& operator=(const EmptyKernels&) = delete;
   virtual ~EmptyKernels() = default;
 
-  // The kernel with so many bytes of arguments is launched from now on. Throws NotSupportedError for more than a kernel
-  // takes.
+  // Selects the kernel with so many bytes of arguments. Throws NotSupportedError for more than a kernel takes.
   virtual void choose(std::uint32_t argument_bytes) = 0;
   virtual void launch(void** arguments) = 0;
-  // Throws NotSupportedError where there are no graphs.
+  // Throws NotSupportedError if there are no graphs.
   [[nodiscard]] virtual std::unique_ptr<LaunchGraph> graph_of(std::uint32_t launches, void** arguments) = 0;
-  // Until all have ended.
+  // Waits until all launches have ended.
   virtual void wait() = 0;
 };
 
@@ -40,7 +39,7 @@ class LaunchRunner {
  public:
   LaunchRunner(LaunchGpu& gpu, EmptyKernels& kernels) : gpu_(gpu), kernels_(kernels) {}
 
-  // Throws what EmptyKernels does, and what the GPU throws.
+  // Throws what EmptyKernels and the GPU throw.
   [[nodiscard]] ProgramResult run(const LaunchProgram& program);
 
  private:

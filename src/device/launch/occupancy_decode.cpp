@@ -14,14 +14,14 @@ std::uint32_t most_at_once(const std::vector<const BlockRecord*>& blocks) {
     changes.emplace_back(block->start_cycles, 1);
     changes.emplace_back(block->end_cycles, -1);
   }
-  std::ranges::sort(changes);  // what ends at a time is gone before what begins
+  std::ranges::sort(changes);  // at equal times, ends come before starts
   int now = 0;
   int most = 0;
   for (const auto& [cycles, change] : changes) most = std::max(most, now += change);
   return static_cast<std::uint32_t>(most);
 }
 
-// The timer counts from 1970, beyond what a double holds to the nanosecond. Only differences count: 52 days are left.
+// The timer counts from 1970, more than a double holds to the nanosecond. Only differences matter, so 52 days are kept.
 constexpr std::uint64_t kTimerPeriod = 1ull << 52;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the blocks of an occupancy program left, as its answer. Numbers only, no GPU.
+// Converts the records that the blocks of an occupancy program left into its answer. Pure numbers, no GPU.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace gputopo::launch {
 
-// `sm_of` numbers an SM by what the kernels call it. What clocks said is left out where `clocks` is empty.
+// `sm_of` maps the id that kernels see to an SM number. Clock readings are left out if `clocks` is empty.
 [[nodiscard]] OccupancyResult decode_occupancy(const std::vector<BlockRecord>& blocks,
                                                const std::vector<ClockRecord>& clocks,
                                                const std::function<std::uint32_t(std::uint32_t)>& sm_of);

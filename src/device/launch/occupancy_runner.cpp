@@ -9,7 +9,7 @@
 namespace gputopo::launch {
 namespace {
 
-// From where a launch's memory begins: the operands, a record of each block, and what each saw of the clocks.
+// Memory of a launch: the operands, then the records of the blocks, and their clock readings.
 struct OccupancyLayout {
   std::uint64_t records = 0;
   std::uint64_t clock_records = 0;
@@ -37,7 +37,7 @@ ProgramResult OccupancyRunner::run(const OccupancyProgram& program) {
   KernelLaunch launch{.blocks = gpu_.info().sm_count * program.blocks_per_sm,
                       .threads = program.threads,
                       .shared_bytes = program.shared_bytes};
-  // The largest, so that shared memory is what the SM has.
+  // The largest carve-out, so that shared memory is what the SM has.
   launch.carve_out_bytes = gpu_.carve_out_for(UINT64_MAX, program.shared_bytes, 1);
   if (program.clocks && launch.blocks < gpu_.blocks_to_reach_every_sm()) {
     launch.blocks = gpu_.blocks_to_reach_every_sm();

@@ -7,7 +7,7 @@
 
 namespace gputopo::launch {
 
-// The kernels whose blocks stay, of a vendor.
+// A vendor's kernels whose blocks stay for a while.
 class OccupancyGpu {
  public:
   OccupancyGpu() = default;
@@ -15,12 +15,11 @@ class OccupancyGpu {
   OccupancyGpu& operator=(const OccupancyGpu&) = delete;
   virtual ~OccupancyGpu() = default;
 
-  // Compiles the kernels whose threads keep so many registers, together, where they are not there yet. Throws
-  // NotSupportedError for a number of them that it cannot give.
+  // Compiles the kernels for these register counts, together, if they are new. Throws NotSupportedError for a count
+  // that it cannot provide.
   virtual void prepare(std::span<const std::uint32_t> registers) = 0;
-  // How many the threads of a kernel that was prepared have; 0 where nobody tells.
+  // Registers that the threads of a prepared kernel have; 0 if unknown.
   [[nodiscard]] virtual std::uint32_t registers_of(std::uint32_t registers) const = 0;
-  // Runs one until it has ended.
   virtual void launch(std::uint32_t registers, const KernelLaunch& launch, OccupancyParameters parameters) = 0;
 };
 
@@ -30,8 +29,7 @@ class OccupancyRunner {
 
   // Compiles what the occupancy programs among these need.
   void prepare(std::span<const Program> programs);
-  // Of a program that was prepared. Throws NotSupportedError for more shared memory than a block may have, and what the
-  // GPU throws.
+  // Runs a prepared program. Throws NotSupportedError for too much shared memory, and what the GPU throws.
   [[nodiscard]] ProgramResult run(const OccupancyProgram& program);
 
  private:

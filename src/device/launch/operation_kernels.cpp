@@ -9,7 +9,7 @@
 namespace gputopo::launch {
 namespace {
 
-// Of a module: what one costs vanishes beside so many, and one that is refused costs a few more.
+// Kernels of one module: its fixed cost vanishes beside so many, and a refused kernel costs only a few more modules.
 constexpr std::size_t kMaxKernels = 32;
 
 }  // namespace

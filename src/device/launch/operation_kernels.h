@@ -1,4 +1,4 @@
-// The kernels that run operation programs: which there are, and how a vendor's are compiled and launched.
+// The kernels that run operation programs, and how a vendor compiles and launches them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gputopo::launch {
 
-// What a kernel's code depends on.
+// The properties that a kernel's code depends on.
 struct OperationShape {
   OperationId operation = OperationId::kAddF32;
   std::optional<OperationId> beside;
@@ -22,52 +22,51 @@ struct OperationShape {
 
   // "operation_fma_f32_1", "operation_fma_f32_mul_f32_2", "operation_fma_f32_1_sides_4"
   [[nodiscard]] std::string kernel_name() const;
-  // Of a round of one side of a warp, of all chains together.
+  // Operations of a round of one side of a warp, in all chains together.
   [[nodiscard]] std::uint32_t operations() const;
-  // That of a chain.
   [[nodiscard]] const OperationInfo& operation_of(std::uint32_t stream) const;
-  // Whether all have a text for a vendor: OperationInfo::ptx or cdna.
+  // Whether the vendor has a text (OperationInfo::ptx or cdna) for all operations.
   [[nodiscard]] bool has_text(std::string_view OperationInfo::*of_vendor) const;
 };
 
 [[nodiscard]] OperationShape shape_of(const OperationProgram& program);
 
-// Results of a chain that are kept: an operation reads the last and the one so many before, which its own replaces.
+// Results that a chain keeps: an operation reads the last one and the oldest one, which its own result replaces.
 inline constexpr std::uint32_t kResultsKept = 4;
-// But for what warps do together: there the one before is all that is kept, and replaced.
+// 1 for operations that warps do together, which replace the result before.
 [[nodiscard]] std::uint32_t results_kept(OperandType type);
-// Of the shared memory that factors of these lie in: 64 rows, and up to 256 columns of 64 bytes. What has 128
-// rows reads some of the columns too: they are by chance as well.
+// Shared memory of the factors of such operations: 64 rows, and up to 256 columns of 64 bytes. Operations with 128 rows
+// also read some columns as rows; those are random too.
 inline constexpr std::uint32_t kRowFactorBytes = 64 * 32;
 inline constexpr std::uint32_t kFactorBytes = kRowFactorBytes + 256 * 64;
-// And behind them what kernels with accumulators in tensor memory keep there: an address and mbarriers.
+// Behind the factors, kernels with accumulators in tensor memory keep an address and mbarriers.
 inline constexpr std::uint32_t kTensorMemoryBytes = 32;
 
-// What became of a shape.
+// The result of compiling a shape.
 struct OperationCode {
-  std::string refusal;           // why there is no kernel; empty: there is
-  double code_bytes = 0;         // of a round; 0: not told
-  double instruction_bytes = 0;  // of one machine instruction; 0: not told
+  std::string refusal;           // why there is no kernel; empty if there is one
+  double code_bytes = 0;         // size of a round's code; 0: unknown
+  double instruction_bytes = 0;  // size of a machine instruction; 0: unknown
 };
 
 struct OperationLaunch {
   OperationShape shape;
-  std::uint32_t blocks = 1;          // that take part
-  std::uint32_t surplus_blocks = 0;  // beside them, that leave: see OperationParameters::claims
+  std::uint32_t blocks = 1;          // blocks that take part
+  std::uint32_t surplus_blocks = 0;  // further blocks that leave at once: see OperationParameters::claims
   std::uint32_t cluster_size = 0;    // NVIDIA; 0: no clusters
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;     // dynamic
-  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+  std::uint64_t shared_bytes = 0;     // dynamic shared memory
+  std::uint64_t carve_out_bytes = 0;  // ignored if carve-outs are fixed
 };
 
-// Has `compile` compile the shapes, as many at a time as a module may have; what it refuses (DeviceError) in halves,
-// until it is one, which `refuse` hears of with what the compiler said.
+// Compiles the shapes, as many at a time as a module may have. What `compile` refuses (DeviceError) is compiled in
+// halves, down to single shapes, which `refuse` gets with the compiler's message.
 void compile_in_parts(std::span<const OperationShape> shapes,
                       const std::function<void(std::span<const OperationShape>)>& compile,
                       const std::function<void(const OperationShape&, const std::string&)>& refuse);
 
-// Why a kernel is not timed that the compiler did not find registers enough for; empty: it did. `local_bytes`: memory
-// of each lane. A register or two around the rounds cost nothing, one for each operation is what would be timed.
+// Returns why a kernel that spills registers is not timed; empty if it can be. `local_bytes`: memory of each lane. A
+// register or two around the rounds costs nothing, but one for each operation would be what is timed.
 [[nodiscard]] std::string refusal_of_spills(const OperationShape& shape, std::uint64_t local_bytes);
 
 class OperationGpu {
@@ -77,14 +76,14 @@ class OperationGpu {
   OperationGpu& operator=(const OperationGpu&) = delete;
   virtual ~OperationGpu() = default;
 
-  // Compiles those that were not yet, as few modules as may be: one costs as much time as dozens of kernels. One that
-  // the compiler refuses costs no other.
+  // Compiles new shapes in as few modules as possible, because a module costs as much time as dozens of kernels. A
+  // shape that the compiler refuses does not affect the others.
   virtual void prepare(std::span<const OperationShape> shapes) = 0;
-  // They will be prepared: what can begin now does.
+  // These shapes will be prepared: work that can begin now does.
   virtual void expect(std::span<const OperationShape>) {}
-  // Of a shape that was prepared.
+  // `shape` must be prepared.
   [[nodiscard]] virtual const OperationCode& code_of(const OperationShape& shape) = 0;
-  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
+  // Returns when the kernel has ended, or when it is queued while launches are held. Throws if it failed.
   virtual void launch(const OperationLaunch& launch, OperationParameters parameters) = 0;
 };
 

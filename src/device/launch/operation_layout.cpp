@@ -12,20 +12,19 @@
 namespace gputopo::launch {
 namespace {
 
-// No more than are timed: else blocks of a barrier of all may wait for some that cannot start.
+// Never more than the timed rounds: otherwise blocks of a barrier of all could wait for some that cannot start.
 constexpr std::uint32_t kWarmRounds = 1;
 
-// Numbers that stay normal however often they are added, multiplied or divided: an f16 that grows stops where its
-// neighbour is as far as what is added.
+// Values that stay normal in any chain of operations: a growing f16 stops where its spacing reaches the addend.
 constexpr double kChain[] = {1.5, 1.25, 1.75, 1.125};
 constexpr double kFixed[] = {1.0, 0.25, 0.5, 1.0, 0.75};
 
-// Large ones that no operation soon makes 0, and whose halves are none either.
+// Large values that no operation soon turns into 0, nor their halves.
 constexpr std::uint64_t kChainBits[] = {0x123456789abcdef1, 0x23456789abcdef17, 0x3456789abcdef123, 0x456789abcdef1237};
 constexpr std::uint64_t kFixedBits[] = {0x7ffffff37ffffff3, 0x2468ace013579bdf, 0x0000000000000005, 0x5a5a5a5a5a5a5a5b,
                                         0x13579bdf2468ace1};
 
-// Of a number that has few bits of fraction.
+// Only for numbers with few fraction bits.
 std::uint64_t f16_bits(double number) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
   const std::uint32_t exponent = (bits >> 23 & 0xff) - 127 + 15;

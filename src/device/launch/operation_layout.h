@@ -1,4 +1,4 @@
-// Where the parts of an operation program go in device memory.
+// Offsets in the memory of an operation program's launch, and the kernel's parameters.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@ namespace gputopo::launch {
 
 struct OperationLayout {
   std::uint32_t blocks = 0;
-  std::uint64_t warps = 0;  // of all blocks
-  // Offsets in bytes; the operands begin.
+  std::uint64_t warps = 0;  // warps of all blocks
+  // Offsets in bytes. The operands are at 0.
   std::uint64_t records = 0;
   std::uint64_t warp_records = 0;
   std::uint64_t arrived = 0;
   std::uint64_t claims = 0;
-  std::uint64_t bytes = 0;  // of all of it
+  std::uint64_t bytes = 0;  // total size
 };
 
 // Throws UsageError for a program that may take longer than a launch may last.

@@ -22,7 +22,7 @@ OperationResult decode(const OperationProgram& program, const std::vector<BlockR
   return result;
 }
 
-// Each once.
+// Without duplicates.
 std::vector<OperationShape> shapes_of(std::span<const Program> programs) {
   std::set<OperationShape> shapes;
   for (const Program& program : programs) {
@@ -71,12 +71,12 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
     return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
   };
   const bool metered = row.front().program->metered;  // all are, or none
-  // The blocks' records begin at their common start, after the code is in its cache.
+  // The blocks' records do not show an earlier wait: they begin at the common start, after the code is in its cache.
   const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, bytes);
   if (metered) gpu_.begin_metering();
   const std::optional<double> energy_before = metered ? gpu_.energy_joules() : std::nullopt;
-  // Before all launches: copies to the GPU may wait for those.
+  // Uploads come before all launches, because they may wait for earlier launches.
   for (const Placed& placed : row) {
     const auto operands = operands_of(*placed.program);
     gpu_.upload(base + placed.offset, operands.data(), operands.size() * sizeof(OperationOperands));
@@ -110,7 +110,7 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
     result.instruction_bytes = code.instruction_bytes;
     result.energy_joules = joules / static_cast<double>(row.size());
     results.push_back(gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started[i]));
-    if (metered) results.back().undisturbed = true;  // a clock that power lowers is what is measured
+    if (metered) results.back().undisturbed = true;  // the clock that power lowers is part of the measurement
   }
   const bool met_after = gpu_.others_work();
   for (ProgramResult& answer : std::span(results).subspan(first)) {
@@ -125,7 +125,7 @@ std::vector<ProgramResult> OperationRunner::run(std::span<const OperationProgram
     return run_row(placed, bytes, results);
   };
   Row<Placed> quick(run_placed);
-  // The GPU is to be at work without a pause.
+  // Keeps the GPU at work without a pause.
   constexpr RowParameters kMetered{.wanted_ns = 500'000'000, .first_programs = 512, .most_programs = 512};
   Row<Placed> metered(run_placed, kMetered);
   for (const OperationProgram* program : programs) {

@@ -1,4 +1,4 @@
-// Runs operation programs, each alone: one behind the other, and nobody waits for each.
+// Runs operation programs, each alone. Launches are queued, and the host waits only for the last of a row.
 #pragma once
 
 #include <span>
@@ -17,21 +17,20 @@ class OperationRunner {
 
   // Compiles what the operation programs among these need, together.
   void prepare(std::span<const Program> programs);
-  // Begins to, beside what runs meanwhile, where the GPU's compiler can.
+  // Begins to compile it beside other work, if the GPU's compiler can.
   void expect(std::span<const Program> programs);
-  // Of programs that were prepared. Throws UsageError for one that would take too long, NotSupportedError for more
-  // warps than a block holds, DeviceError when the blocks did not start together, and what the GPU throws.
+  // Runs prepared programs. Throws UsageError for one that would take too long, NotSupportedError for more warps than a
+  // block holds, DeviceError if the blocks did not start together, and what the GPU throws.
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const OperationProgram* const> programs);
 
  private:
-  // A program of a row of launches.
   struct Placed {
     const OperationProgram* program;
     OperationLaunch launch;
     OperationLayout layout;
-    std::uint64_t offset = 0;  // of its memory in that of the row
+    std::uint64_t offset = 0;  // offset of its memory in that of the row
   };
-  // Returns how long it took, 0 where nobody tells.
+  // Returns the duration in ns, or 0 if it is unknown.
   std::uint64_t run_row(const std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results);
   [[nodiscard]] OperationLaunch launch_of(const OperationProgram& program) const;
 

@@ -1,4 +1,4 @@
-// Programs that run alone, one launch behind the other: rows of them, of which only the end is waited for.
+// Rows of programs that run alone: their launches are queued, and the host waits only for the end of the row.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,24 @@
 namespace gputopo::launch {
 
 struct RowParameters {
-  // A row is of as many as take so long, by what the ones before took: other processes have their turns, from its start
-  // on a launch has a whole one for itself (see Company), and so has a row that is no longer; who interrupts a
-  // measurement does not wait for more either.
+  // Wanted duration of a row in ns, estimated from earlier rows. A launch has a whole turn to itself from its start on
+  // (see Company), and so has a row of this length. An interrupted measurement also waits no longer than this.
   std::uint64_t wanted_ns = 1'000'000;
-  // Programs of the first row, and of any. More would hardly save a wait.
+  // Programs of the first row, and of any row. More would hardly save a wait.
   std::size_t first_programs = 8;
   std::size_t most_programs = 64;
 };
 
-//
-// `Placed`: a program with its `layout`, and the `offset` of its memory in that of the row, which add() sets.
+// `Placed`: a program with its `layout`, and the `offset` of its memory within that of the row, which add() sets.
 template <typename Placed>
 class Row {
  public:
-  // Returns how long it took, 0 where nobody tells.
+  // Returns the duration in ns, or 0 if it is unknown.
   using Run = std::function<std::uint64_t(std::vector<Placed>& row, std::uint64_t bytes)>;
   explicit Row(Run run, const RowParameters& parameters = {})
       : run_(std::move(run)), parameters_(parameters), most_(parameters.first_programs) {}
 
-  // Runs what is there first where there is no room for it.
+  // Runs the waiting programs first if there is no room for this one.
   void add(Placed placed) {
     constexpr std::uint64_t kMostBytes = 32ull << 20;
     constexpr std::uint64_t kAlignment = 256;
@@ -41,7 +39,7 @@ class Row {
     row_.push_back(std::move(placed));
   }
 
-  // Runs what is there.
+  // Runs the waiting programs.
   void end() {
     if (!row_.empty()) adapt(run_(row_, bytes_));
     row_.clear();

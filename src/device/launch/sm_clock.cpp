@@ -8,18 +8,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shorter than this, the granularity of the clock that SMs share (10 ns to 1 us) and the time between its reading and
-// that of the SM's own show in the quotient.
+// In shorter runs, the granularity of the SMs' shared clock (10 ns to 1 us), and the time between reading it and
+// reading the SM's own clock, distort the quotient.
 constexpr std::uint64_t kMinNanoseconds = 200'000;
-// No GPU's clock is as high: a reading was not what it seems, and one such must not be what others are held against.
+// No GPU's clock is as high. Such a reading is wrong, and must not become the highest clock.
 constexpr double kMaxMhz = 10'000;
 
-// Waking: at least so many spins the first time, unless the clock is the highest, and an end where it never gets
-// steady.
+// wake(): fewest spins the first time, unless the clock is at its highest, and most spins if it never gets steady.
 constexpr int kMinFirstSpins = 3;
 constexpr int kMaxSpins = 15;
 constexpr double kSteadyClock = 0.005;  // relative difference
-// Less time without work leaves the clock where it is.
+// A shorter pause leaves the clock where it is.
 constexpr std::chrono::milliseconds kIdleTime{100};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What launches of a stream need of memory and move, whatever the vendor. Numbers only, no GPU.
+// The memory that launches of a stream need, and the bytes that they move, for any vendor. Pure numbers, no GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace gputopo::launch {
 // Arrays begin at large pages.
 inline constexpr std::uint64_t kStreamPageBytes = 2ull << 20;
 
-// From where a launch's memory begins: the arrays, then a record of each block.
+// Memory of a launch: the arrays, then a record of each block.
 struct StreamLayout {
   std::uint32_t blocks = 1;
   std::uint64_t arrays = 1;         // a copy reads one and writes another
-  std::uint64_t footprint = 0;      // what a pass goes over of an array
-  std::uint64_t array_bytes = 0;    // what an array takes of device memory; 0 on the chip
-  std::uint64_t pass_bytes = 0;     // that all blocks together move in a pass
-  std::uint64_t wanted_bytes = 0;   // that the program is to move
-  std::uint64_t passes = 1;         // that move about as many
-  std::uint64_t warm_passes = 1;    // that go before, untimed
-  std::uint64_t launch_passes = 0;  // of one launch at most; 0: as many as the untimed ones say there is time for
+  std::uint64_t footprint = 0;      // bytes of an array that a pass covers
+  std::uint64_t array_bytes = 0;    // bytes of an array in device memory; 0 on the chip
+  std::uint64_t pass_bytes = 0;     // bytes that all blocks together move in a pass
+  std::uint64_t wanted_bytes = 0;   // bytes that the program should move
+  std::uint64_t passes = 1;         // timed passes, which move about wanted_bytes
+  std::uint64_t warm_passes = 1;    // untimed passes before the timed ones
+  std::uint64_t launch_passes = 0;  // limit of one launch; 0: as many as the warm passes show there is time for
 
   [[nodiscard]] std::uint64_t records() const { return arrays * array_bytes; }
   [[nodiscard]] std::uint64_t memory_bytes() const { return records() + blocks * sizeof(BlockRecord); }
@@ -31,12 +31,12 @@ struct StreamLayout {
   return program.op == StreamOp::kCopy ? 2 : 1;
 }
 
-// To how many tiles a copy of `tiles` of them writes: tile i to tile i modulo that. Throws NotSupportedError where the
-// program's write_span_bytes are less than a tile.
+// Returns how many tiles a copy of `tiles` tiles writes: tile i goes to tile i modulo that number. Throws
+// NotSupportedError if the program's write_span_bytes is less than a tile.
 [[nodiscard]] std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes,
                                             std::uint64_t tiles);
 
-// How many passes that take so long keep a launch well under the two seconds that one may last; at least one.
+// Returns how many passes of this duration keep a launch well under its limit of two seconds, but at least one.
 [[nodiscard]] std::uint64_t launch_passes_for(double pass_seconds);
 
 }  // namespace gputopo::launch

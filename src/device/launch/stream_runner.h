@@ -15,23 +15,24 @@
 
 namespace gputopo::launch {
 
-// `Streams`: what is a vendor's own. Types Gpu, Module (compiled code), Shape (what it is compiled for), Layout (a
-// StreamLayout with more) and Parameters (of the kernel), and static functions, all but compile() without a GPU:
+// `Streams` provides what differs by vendor. Types: Gpu, Module (compiled code), Shape (what it is compiled for),
+// Layout (a StreamLayout with more) and Parameters (of the kernel). Static functions, of which only compile() needs a
+// GPU:
 //   shape_of(program)                                  -> Shape
-//   check(program, shape)                              throws for a program that the kernels cannot run
-//   compile(gpu, shape)                                -> Module, with the kernel "stream"
+//   check(program, shape)                              throws if the kernels cannot run the program
+//   compile(gpu, shape)                                -> Module with the kernel "stream"
 //   launch_of(program, shape)                          -> KernelLaunch: threads, shared memory
-//   lay_out(program, shape, blocks, sm_count)          -> Layout, of as many blocks as fit on the SMs or fewer
+//   lay_out(program, shape, blocks, sm_count)          -> Layout of at most as many blocks as fit on the SMs
 //   encode(layout, base, texture, passes)              -> Parameters
-//   arguments(parameters)                              -> pointers to what the kernel is given
+//   arguments(parameters)                              -> pointers to the kernel's arguments
 template <typename Streams>
 class StreamRunner {
  public:
   explicit StreamRunner(typename Streams::Gpu& gpu) : gpu_(gpu) {}
 
   // Throws UsageError for a pass that would take too long, NotSupportedError for what this GPU cannot hold, and what
-  // the GPU throws. Never more blocks than are resident at a time, so blocks_per_sm may not be reached. As many blocks
-  // as SMs that are counted go to an SM each.
+  // the GPU throws. Uses no more blocks than can be resident, so blocks_per_sm may not be reached. If there are as many
+  // blocks as counted SMs, each gets an SM of its own.
   [[nodiscard]] ProgramResult run(const StreamProgram& program) {
     const auto shape = Streams::shape_of(program);
     Streams::check(program, shape);
@@ -65,7 +66,7 @@ class StreamRunner {
       gpu_.download(records.data(), at, records.size() * sizeof(BlockRecord));
       return span_of(in_nanoseconds(records), gpu_.clock_mhz(records.front()));
     };
-    const StreamSpan warm = measure(kernel.layout.warm_passes);  // loads the code and warms what is shared
+    const StreamSpan warm = measure(kernel.layout.warm_passes);  // loads the code and warms shared caches
     const std::uint64_t launch_passes = evictor ? 1 : passes_at_once(kernel.layout, warm);
     const double started = gpu_.seconds_open();
     StreamSpan span;
@@ -81,14 +82,14 @@ class StreamRunner {
     }
     ProgramResult answer =
         gpu_.answer(result_of(kernel.layout, span), records.front(), launch.carve_out_bytes, started);
-    // However short: what an earlier launch left in a cache is gone.
+    // Even a short launch is affected: what an earlier launch left in a cache is gone.
     answer.undisturbed = undisturbed && !had_company;
     answer.had_company = had_company;
     return answer;
   }
 
  private:
-  // The compiled code over a piece of memory.
+  // The compiled code with its memory.
   struct Kernel {
     typename Streams::Layout layout;
     KernelLaunch launch;
@@ -101,7 +102,7 @@ class StreamRunner {
     return kernel;
   }
 
-  // Reads other memory by the same code, with all SMs.
+  // Reads other memory with the same code, on all SMs.
   [[nodiscard]] static StreamProgram evicting(StreamProgram program) {
     program.bytes = program.evict_bytes;
     program.repeats = 1;

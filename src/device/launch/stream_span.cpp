@@ -7,7 +7,7 @@
 namespace gputopo::launch {
 
 StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz) {
-  // The shared clock ticks about once a microsecond on some GPUs.
+  // The shared clock ticks only about once a microsecond on some GPUs.
   constexpr std::uint64_t kMinSpanNanoseconds = 1'000'000;
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
   std::uint64_t first_ns = UINT64_MAX;

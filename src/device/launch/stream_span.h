@@ -1,4 +1,4 @@
-// How long a launch of a stream took, from what its blocks recorded.
+// The duration of a stream's launch, from the records of its blocks.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 namespace gputopo::launch {
 
 struct StreamSpan {
-  double cycles = 0;   // of the slowest SM: each has its own counter
-  double seconds = 0;  // first start to last end over all SMs
+  double cycles = 0;   // cycles of the slowest SM; each has its own counter
+  double seconds = 0;  // from the first start to the last end on all SMs
 
   StreamSpan& operator+=(const StreamSpan& other) {
     cycles += other.cycles;
@@ -19,11 +19,10 @@ struct StreamSpan {
   }
 };
 
-// `mhz` tells the time where the clock that SMs share is too coarse for so short a launch.
+// `mhz` gives the time if the launch is too short for the clock that SMs share.
 [[nodiscard]] StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz);
 
-// `span`: of all the passes. A pass may move more than it should, whole tiles; what was asked for takes as long as it
-// does at the rate of what was moved.
+// `span`: of all passes. They move whole tiles, which may be too much, so the time is scaled to the wanted bytes.
 [[nodiscard]] StreamResult result_of(const StreamLayout& layout, const StreamSpan& span);
 
 }  // namespace gputopo::launch

@@ -21,7 +21,7 @@
 namespace gputopo::node {
 namespace {
 
-// As numactl --membind: without it memory comes from wherever the thread that touches it runs.
+// Same as numactl --membind: without it, memory comes from the node of the thread that touches it.
 bool bind_to(std::byte* data, std::uint64_t bytes, std::uint32_t numa_node) {
   constexpr int kBind = 2;  // MPOL_BIND of linux/mempolicy.h
   constexpr std::size_t kBits = std::numeric_limits<unsigned long>::digits;
@@ -31,8 +31,8 @@ bool bind_to(std::byte* data, std::uint64_t bytes, std::uint32_t numa_node) {
   return syscall(SYS_mbind, data, bytes, kBind, mask.data(), kBits * mask.size(), 0) == 0;
 }
 
-// What this process may still take before the system ends it, as far as it tells: of the host, of the control groups
-// that a scheduler or a container put it in, and of the NUMA node.
+// Returns the memory that this process can still take before the system ends it, as far as is known: the limits of the
+// host, of the control groups of a scheduler or container, and of the NUMA node.
 std::uint64_t room(std::optional<std::uint32_t> numa_node) {
   std::uint64_t least = read_meminfo("/proc/meminfo", "MemAvailable:").value_or(UINT64_MAX);
   if (numa_node) {
@@ -56,8 +56,7 @@ std::uint64_t room(std::optional<std::uint32_t> numa_node) {
   return least;
 }
 
-// The system gives memory when it is touched: by several threads, because clearing it takes a core 0.1 s a GiB and
-// more.
+// Touching assigns the memory. Several threads do it, because clearing takes one core at least 0.1 s a GiB.
 void touch(std::byte* data, std::uint64_t bytes) {
   constexpr std::uint64_t kPage = 4096;
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
@@ -74,7 +73,7 @@ void touch(std::byte* data, std::uint64_t bytes) {
 }  // namespace
 
 HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_node) {
-  // Memory is given when it is touched, and who takes more than there is is ended without a word.
+  // Memory is assigned on touch, and the system kills a process that takes too much without a message.
   constexpr std::uint64_t kPartOfRoom = 2;
   if (bytes > room(numa_node) / kPartOfRoom) {
     throw DeviceMemoryError(fmt::format("the host has no {} MiB of memory to spare for transfers", bytes >> 20));

@@ -1,4 +1,4 @@
-// Memory of a NUMA node.
+// Host memory on a NUMA node.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,7 @@ namespace gputopo::node {
 class HostMemory {
  public:
   HostMemory() = default;
-  // Of that node, where it is given; on large pages where the system has them, all of it there. Throws
-  // DeviceMemoryError.
+  // Allocates on the node if given, with large pages if possible, and touches all of it. Throws DeviceMemoryError.
   HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_node);
   HostMemory(HostMemory&& other) noexcept { swap(other); }
   HostMemory& operator=(HostMemory&& other) noexcept {

@@ -46,7 +46,7 @@ void read_place(const std::string& root, const std::vector<NumaNode>& numa_nodes
   gpu.pci_link = read_pci_link(root, gpu.pci_address);
   gpu.cpus = read_pci_attribute(root, gpu.pci_address, "local_cpulist").value_or("");
   std::optional<std::uint32_t> id =
-      number_in(read_pci_attribute(root, gpu.pci_address, "numa_node").value_or(""));  // -1: it does not tell
+      number_in(read_pci_attribute(root, gpu.pci_address, "numa_node").value_or(""));  // -1: unknown
   if (!id) id = told_numa_id;
   const auto found = std::ranges::find_if(numa_nodes, [&](const NumaNode& node) { return id && node.id == *id; });
   if (found != numa_nodes.end()) gpu.numa_node = static_cast<std::uint32_t>(found - numa_nodes.begin());

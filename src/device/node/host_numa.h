@@ -10,10 +10,10 @@
 
 namespace gputopo::node {
 
-// Those with memory, by their ids; one of all CPUs where the system has no such notion. `root`: sysfs_root().
+// Returns the nodes with memory, by id, or one node of all CPUs if the system has no NUMA nodes. `root`: sysfs_root().
 [[nodiscard]] std::vector<NumaNode> read_numa_nodes(const std::string& root);
-// Adds what sysfs says of where a GPU is: near which node and CPUs, and behind which PCIe link. `told_numa_id`: the
-// node by the driver, where sysfs has none.
+// Adds what sysfs knows of a GPU's place: the near node and CPUs, and its PCIe link. `told_numa_id`: the driver's
+// answer, used if sysfs has none.
 void read_place(const std::string& root, const std::vector<NumaNode>& numa_nodes,
                 std::optional<std::uint32_t> told_numa_id, NodeGpu& gpu);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kWordsOfLink = kTransferStride / sizeof(std::uint64_t);
 
-// Offsets that lead through all links in a random cycle.
+// A random cycle through all links, as offsets.
 std::vector<std::uint64_t> shuffled_chain(std::uint64_t count) {
   std::vector<std::uint64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -82,7 +82,7 @@ std::vector<Slot> LinkMemory::slots_of(const TransferProgram& program) {
     bytes[program.transfers[i].to] += program.bytes;
   }
   std::map<Place, LinkAddress> bases;
-  // GPUs first: they say at once what they do not have.
+  // GPUs first, because they report missing memory at once.
   for (auto needed = bytes.rbegin(); needed != bytes.rend(); ++needed) {
     bases[needed->first] = reserve(needed->first, needed->second);
   }

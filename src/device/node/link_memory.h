@@ -1,4 +1,4 @@
-// The memory that transfers run over, of GPUs and of the host, and the chains that lie in it.
+// The memory of GPUs and of the host that transfers use, and the chains in it.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace gputopo::node {
 
-// The GPUs of a node; null where one could not be opened.
+// The GPUs of a node; null if one could not be opened.
 using LinkGpus = std::vector<std::unique_ptr<LinkGpu>>;
 
-// Calls about the host's memory need a current GPU, whichever it is. There must be one.
+// Calls for the host's memory need a current GPU, whichever it is. At least one must be open.
 void make_any_current(const LinkGpus& gpus);
 
 // The two ends of a transfer.
@@ -28,7 +28,7 @@ struct Slot {
   LinkAddress to = 0;
 };
 
-// Page-locked host memory, which the GPUs reach.
+// Page-locked host memory that the GPUs reach.
 class LockedMemory {
  public:
   LockedMemory(LinkDriver& driver, std::uint64_t bytes, std::optional<std::uint32_t> numa_node)
@@ -48,25 +48,25 @@ class LockedMemory {
 
 class LinkMemory {
  public:
-  // All three outlive it.
+  // All three must outlive this object.
   LinkMemory(LinkDriver& driver, const NodeInfo& info, const LinkGpus& gpus)
       : driver_(driver), info_(info), gpus_(gpus), hosts_(info.numa_nodes.size()) {}
 
-  // An address with at least so many bytes behind it; what was there is lost where it has to grow.
+  // Returns an address with at least so many bytes behind it. The content is lost if the memory grows.
   LinkAddress reserve(const Place& place, std::uint64_t bytes);
-  // Reserves memory for all transfers of a program: each has memory of its own at both ends.
+  // Reserves memory for all transfers of a program. Each has memory of its own at both ends.
   std::vector<Slot> slots_of(const TransferProgram& program);
   // Host memory that is not page-locked.
   HostMemory& pageable(std::uint32_t numa_node, std::uint64_t bytes);
 
-  // Returns once the data is there: what other GPUs do does not wait for it.
+  // Returns when the data has arrived, because work of other GPUs does not wait for it.
   void put(const Place& place, LinkAddress address, const void* data, std::uint64_t bytes);
   std::uint64_t word_at(const Place& place, LinkAddress address);
   [[nodiscard]] LinkEnd end_at(const Place& place, LinkAddress address) const;
 
-  // Writes links, each to the next of a random cycle through all of them.
+  // Writes a random cycle of links through all of the memory.
   void build_chain(const Place& place, LinkAddress base, std::uint64_t bytes);
-  // After something else was written there.
+  // Must be called after something else was written there.
   void forget_chain(const Place& place) { chains_.erase(place); }
   void forget_chains() { chains_.clear(); }
 
@@ -74,7 +74,7 @@ class LinkMemory {
   struct Host {
     std::unique_ptr<LockedMemory> locked;
     HostMemory pageable;
-    std::uint64_t refused_bytes = std::numeric_limits<std::uint64_t>::max();  // as many could not be locked
+    std::uint64_t refused_bytes = std::numeric_limits<std::uint64_t>::max();  // smallest size that could not be locked
     std::string refusal;
   };
 
@@ -90,16 +90,15 @@ class LinkMemory {
   };
 
   [[nodiscard]] std::optional<std::uint32_t> numa_id(std::uint32_t index) const;
-  // At least so many bytes. A size that could not be had is not asked for again, because it takes long to touch and to
-  // lock memory.
+  // Returns at least so many bytes. A size that failed is not tried again: touching and locking memory take long.
   LockedMemory& locked_memory(std::uint32_t index, std::uint64_t bytes);
 
   LinkDriver& driver_;
   const NodeInfo& info_;
   const LinkGpus& gpus_;
   std::vector<Host> hosts_;
-  std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // that lie at places
-  std::map<std::uint64_t, ChainImage> images_;                     // by their bytes
+  std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // chains present at places
+  std::map<std::uint64_t, ChainImage> images_;                     // by size in bytes
 };
 
 }  // namespace gputopo::node

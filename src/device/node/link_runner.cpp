@@ -17,7 +17,7 @@
 namespace gputopo::node {
 namespace {
 
-// At the end of what is copied: whether it came.
+// Size of the token at the end of copied data that shows whether the data arrived.
 constexpr std::uint64_t kTokenBytes = sizeof(std::uint64_t);
 
 class LinkRunner : public Links {
@@ -36,7 +36,7 @@ class LinkRunner : public Links {
       driver_->require_functions();
       if (gpus_.at(gpu) == nullptr) gpus_[gpu] = driver_->open(gpu);
     } catch (const std::exception&) {
-      // As it was: run() tries again.
+      // Nothing has changed; run() tries again.
     }
   }
 
@@ -100,7 +100,7 @@ class LinkRunner : public Links {
     gate_ = driver_->open_gate();
   }
 
-  // One that is lost or held by others does not cost the links of the rest.
+  // A GPU that is lost or held by others does not affect the links of the rest.
   void open(std::size_t ordinal) {
     try {
       gpus_[ordinal] = driver_->open(ordinal);
@@ -120,7 +120,7 @@ class LinkRunner : public Links {
 
   // ---- Many at once ----
 
-  // The GPU whose engine or SMs do it.
+  // The GPU whose engine or SMs do the work.
   static std::uint32_t worker_of(TransferOp op, const Transfer& transfer) {
     if (op == TransferOp::kRead) return transfer.to.index;
     return transfer.from.kind == PlaceKind::kGpu ? transfer.from.index : transfer.to.index;
@@ -138,14 +138,14 @@ class LinkRunner : public Links {
     for (std::uint32_t pass = 0; pass < program.repeats; ++pass) gpu.queue_copy(queue, to, from, program.bytes);
   }
 
-  // Holds queues back until all is queued; opened whatever happens, for nothing else would ever end them.
+  // Holds queues back until all work is queued. The destructor opens it, because nothing else would release the queues.
   class Gate {
    public:
     explicit Gate(LinkRunner& links) : links_(links), ticket_(++links.ticket_) {}
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
     ~Gate() { open(); }
-    // Drivers that cannot wait do not: what is queued begins at once.
+    // If the driver cannot wait, the work begins at once.
     void hold(LinkQueue& queue) const {
       links_.cannot_hold_ |= links_.gate_ == nullptr || !queue.hold(*links_.gate_, ticket_);
     }
@@ -165,7 +165,7 @@ class LinkRunner : public Links {
     const bool carries = program.op != TransferOp::kRead;
     std::vector<std::uint64_t> tokens;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      // Of a write every word is the same.
+      // All words of a write are the same.
       const std::uint64_t token = (next_token_++ & UINT32_MAX) * 0x1'0000'0001ull;
       tokens.push_back(token);
       memory_.put(program.transfers[i].from, slots[i].from + last, &token, kTokenBytes);
@@ -188,7 +188,7 @@ class LinkRunner : public Links {
     return result;
   }
 
-  // Events can be compared on one GPU only; the gate lets those of all GPUs begin together.
+  // Events can only be compared on one GPU. The gate lets all GPUs begin together.
   std::vector<double> begins_of(const TransferProgram& program, const std::vector<LinkQueue*>& queues) const {
     std::map<std::uint32_t, std::vector<std::size_t>> of_worker;
     for (std::size_t i = 0; i < queues.size(); ++i) of_worker[worker_of(program.op, program.transfers[i])].push_back(i);
@@ -239,7 +239,7 @@ class LinkRunner : public Links {
       if (is_upload) copying.upload(address, memory.data(), program.bytes);
       if (!is_upload) copying.download(memory.data(), address, program.bytes);
     }
-    copying.synchronize("pageable copies");  // uploads return before the last part is there
+    copying.synchronize("pageable copies");  // uploads return before the last part has arrived
     return {.seconds = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()}};
   }
 
@@ -272,7 +272,7 @@ class LinkRunner : public Links {
                        .count = program.repeats});
   }
 
-  // Atomics at the scope of the system are allowed where the link carries them, else at the GPU's own.
+  // Atomics use system scope if the link carries them, otherwise the scope of the GPU.
   [[nodiscard]] LinkKernel kernel_of(const TransferProgram& program) const {
     if (program.op == TransferOp::kLoad) return LinkKernel::kLoad;
     const Transfer& transfer = program.transfers.front();
@@ -295,8 +295,8 @@ class LinkRunner : public Links {
   // The last members are destroyed first: queues wait for the gate, and host memory is unlocked while GPUs are open.
   std::unique_ptr<LinkDriver> driver_;
   NodeInfo info_;
-  bool is_open_ = false;  // all that can be
-  LinkGpus gpus_;         // where one is not open failures_ says why
+  bool is_open_ = false;  // all GPUs that can be are open
+  LinkGpus gpus_;         // failures_ says why one is not open
   std::vector<std::string> failures_;
   LinkMemory memory_;
   std::unique_ptr<LinkGate> gate_;

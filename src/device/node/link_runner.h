@@ -8,7 +8,7 @@
 
 namespace gputopo::node {
 
-// GPUs are opened at the first transfer.
+// Opens the GPUs at the first transfer.
 [[nodiscard]] std::unique_ptr<Links> run_links(std::unique_ptr<LinkDriver> driver, NodeInfo info);
 
 }  // namespace gputopo::node

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFormat = "gputopo-links";
 constexpr std::uint32_t kVersion = 1;
 
-// What is kept of a time: six digits of it. What is answered is what is kept.
+// A recording keeps six digits of a time. Results are rounded in the same way, so that a replay gives the same.
 double rounded(double seconds) {
   double result = seconds;
   const std::string text = fmt::format("{:.6g}", seconds);

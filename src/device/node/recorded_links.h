@@ -1,4 +1,4 @@
-// What a node answered, kept in FOLDER/links.json.
+// The answers of a node, kept in FOLDER/links.json.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace gputopo::node {
 
-// Throws FileError, FormatError.
+// Throws FileError and FormatError.
 [[nodiscard]] std::unique_ptr<Links> open_recorded_links(const std::string& folder);
-// Where the recording of a GPU lies in the folder of a node's.
+// The path of a GPU's recording in the folder of its node.
 [[nodiscard]] std::string gpu_recording_path(const std::string& folder, std::size_t gpu);
 
 }  // namespace gputopo::node

@@ -34,7 +34,7 @@ double engine_rate(const PathSpec& path, TransferOp op) {
   return rate > 0 ? rate : std::numeric_limits<double>::infinity();
 }
 
-// What several transfers share, and who does.
+// A rate that several transfers share, and its users.
 struct Resource {
   double left = 0;  // bytes a second
   std::vector<std::size_t> users;
@@ -67,7 +67,7 @@ double open_users(const Resource& resource, const std::vector<bool>& is_open) {
   return static_cast<double>(std::ranges::count_if(resource.users, [&](std::size_t i) { return is_open[i]; }));
 }
 
-// By how much the rates of all open transfers can rise until a resource is used up.
+// Returns how far the rates of all open transfers can rise until a resource is used up.
 double common_rise(const std::vector<Resource>& resources, const std::vector<bool>& is_open) {
   double rise = std::numeric_limits<double>::infinity();
   for (const Resource& resource : resources) {
@@ -76,7 +76,7 @@ double common_rise(const std::vector<Resource>& resources, const std::vector<boo
   return rise;
 }
 
-// Raises all rates alike until a resource is used up. Its users keep their rates, and those of the others go on rising.
+// Raises all rates alike until a resource is used up. Its users then keep their rates, while the others go on rising.
 std::vector<double> shared_out(std::vector<Resource> resources, std::vector<bool> is_open) {
   std::vector<double> rates(is_open.size(), 0);
   while (std::ranges::find(is_open, true) != is_open.end()) {
@@ -122,14 +122,14 @@ class SimLinks : public Links {
   }
 
  private:
-  static constexpr std::size_t kSms = 16;  // of which latencies are told
+  static constexpr std::size_t kSms = 16;  // number of SMs with reported latencies
 
   double factor() {
     std::normal_distribution<double> spread(1, spec_.noise);
     return std::max(0.5, spread(random_));
   }
 
-  // Rates change whenever one is done.
+  // The rates change whenever a transfer ends.
   [[nodiscard]] std::vector<double> times_of(const TransferProgram& program) const {
     const std::size_t count = program.transfers.size();
     std::vector<double> left(count, static_cast<double>(program.bytes) * program.repeats);

@@ -1,4 +1,4 @@
-// Answers transfers from a NodeSpec: what shares a segment shares its rate.
+// Answers transfers from a NodeSpec. Transfers that use the same segment share its rate.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gputopo::node {
 
 [[nodiscard]] std::unique_ptr<Links> make_sim_links(NodeSpec spec, std::uint64_t seed);
 
-// The true rate of each transfer when all of them run at once, in bytes a second: segments are shared max-min fairly.
+// Returns the true rate of each transfer, in bytes a second, when all run at once: max-min fair shares of segments.
 [[nodiscard]] std::vector<double> fair_rates(const NodeSpec& spec, TransferOp op,
                                              const std::vector<Transfer>& transfers);
 

@@ -46,7 +46,7 @@ std::vector<SegmentSpec> read_segments(const Json& root) {
   return segments;
 }
 
-// "pcie0", or "-pcie0" where the way goes through it backward.
+// "pcie0", or "-pcie0" if the path passes the segment backward.
 PathSpec::Part read_part(const std::string& text, const std::vector<SegmentSpec>& segments, const std::string& path) {
   const bool is_backward = text.starts_with('-');
   const auto found = std::ranges::find(segments, text.substr(is_backward ? 1 : 0), &SegmentSpec::name);
@@ -74,7 +74,7 @@ PathSpec read_path(const Json& json, const std::string& path, const std::vector<
   return spec;
 }
 
-// Every GPU must reach every place, and is reached.
+// Every GPU must have a path to every NUMA node and to every other GPU.
 void check_paths(const NodeSpec& spec) {
   std::map<std::pair<Place, Place>, int> seen;
   const auto exists = [&](const Place& place) {

@@ -1,4 +1,4 @@
-// The fields of structs (program/fields.h) in a recording: visitors that write and read them as lists and as objects.
+// Visitors that write and read the fields of structs (program/fields.h) in a recording, as lists and as objects.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace gputopo::recorded {
 
-// The length, then bin and count of every bin that counts something.
+// The length, then bin and count of every bin that is not zero.
 inline SortedJson encode_sparse(const std::vector<std::uint32_t>& counts) {
   SortedJson sparse = SortedJson::array({counts.size()});
   for (std::size_t bin = 0; bin < counts.size(); ++bin) {
@@ -39,7 +39,7 @@ inline std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse, const 
   return counts;
 }
 
-// Writes the fields as the items of a list, in order. Fields that may be omitted come last.
+// Writes fields as the items of a list, in order. Fields that may be omitted come last.
 class ListWriter {
  public:
   explicit ListWriter(SortedJson& list) : list_(list) { list_ = SortedJson::array(); }
@@ -85,7 +85,7 @@ class ListReader {
   std::size_t next_ = 0;
 };
 
-// Writes the fields as those of an object, by name.
+// Writes fields as members of an object, by name.
 class ObjectWriter {
  public:
   explicit ObjectWriter(SortedJson& object) : object_(object) {}

@@ -1,4 +1,4 @@
-// Values of a recording as they are read: each is of its type, within it and finite, or the message says where it is.
+// Reads values of a recording. Each must have its type, fit it and be finite; an error says where the value is.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace gputopo::recorded {
 
 using SortedJson = nlohmann::json;
 
-// Where a value stands: written only when something is wrong with it.
+// The position of a value, which becomes text only for an error.
 struct Place {
   const Place* outer = nullptr;
-  std::string_view name = {};  // of a member of an object; empty: an item of a list
-  std::size_t index = 0;       // of the item
+  std::string_view name = {};  // name of a member of an object; empty: an item of a list
+  std::size_t index = 0;       // index of the item
 
   [[nodiscard]] std::string text() const {
     const std::string before = outer == nullptr ? "" : outer->text();
@@ -38,7 +38,7 @@ struct Place {
 }
 
 [[nodiscard]] inline const SortedJson& member(const SortedJson& object, std::string_view name, const Place& place) {
-  const auto found = object.find(name);  // none, where it is no object
+  const auto found = object.find(name);  // also the end if it is no object
   if (found == object.end()) refuse({&place, name}, "is missing");
   return *found;
 }
@@ -73,7 +73,7 @@ void read(const SortedJson& value, const Place& place, Integer& out) {
   out = value.get<Integer>();
 }
 
-// Enumerators are kept as numbers.
+// Enumerators are stored as numbers.
 template <typename Enum>
 requires std::is_enum_v<Enum>
 void read(const SortedJson& value, const Place& place, Enum& out) {

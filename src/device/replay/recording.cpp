@@ -55,7 +55,7 @@ void raise_with_status(const RecordedError& error) {
   throw Exception(error.what, error.status);
 }
 
-// Most derived first.
+// Most derived type first.
 constexpr std::array kErrorTypes = {
     ErrorType{"not_supported", is_a<NotSupportedError>, raise_with_status<NotSupportedError>},
     ErrorType{"device_memory", is_a<DeviceMemoryError>, raise_with_status<DeviceMemoryError>},
@@ -67,7 +67,7 @@ constexpr std::array kErrorTypes = {
 
 // ---- DeviceInfo ----
 
-// What a process sees of the device, beside what visit_info_fields() covers.
+// Fields of a process's view of the device, besides those of visit_info_fields().
 template <typename Info, typename Visit>
 void visit_view_fields(Info& info, Visit&& visit) {
   visit("simulated", info.simulated);
@@ -98,7 +98,7 @@ DeviceInfo decode_info(const SortedJson& object) {
   visit_info_fields(info, ObjectReader(object, place));
   visit_view_fields(info, ObjectReader(object, place));
   info.backend = "replay";
-  info.recorded.emplace();  // older recordings do not tell
+  info.recorded.emplace();  // older recordings do not have it
   const Place origin{&place, "recorded"};
   if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"], origin));
   if (info.spaces.size() > kNames<Space>.size()) refuse({&place, "spaces"}, "are more than there are");
@@ -108,8 +108,7 @@ DeviceInfo decode_info(const SortedJson& object) {
 
 // ---- Answers ----
 
-// The fields of a chase's answer stand beside those that every answer has; those of another kind are a list under the
-// name of the kind.
+// A chase's answer is stored beside the fields of every answer, and other answers as a list named after the kind.
 template <typename Result>
 constexpr bool kStandsBeside = std::same_as<Result, ChaseResult>;
 
@@ -143,7 +142,7 @@ ResultOf<Kind> decode_data(const SortedJson& answer, const Place& place, const K
   return data;
 }
 
-// Throws FormatError where the two do not belong together, or where the answer is none that can be read.
+// Throws FormatError if the result does not fit the program or could not be read again.
 void check_result(const Program& program, const ProgramResult& result) {
   if (!std::isfinite(result.sm_clock_mhz) || !std::isfinite(result.started_seconds)) {
     throw FormatError("has a clock or a start that is no finite number");
@@ -197,7 +196,7 @@ Program parse_recorded(std::string_view text) {
   }
 }
 
-// The answers to one program, the `index`-th of the file.
+// Decodes the answers to the `index`-th program of the file.
 void decode_entry(const SortedJson& entry, std::size_t index, Recording& recording) {
   std::string text;
   const Place list{nullptr, "answers"};
@@ -217,7 +216,7 @@ void decode_entry(const SortedJson& entry, std::size_t index, Recording& recordi
   }
 }
 
-// What of the document is no answer: the message lacks what it is of.
+// For the parts of the document that are not answers: adds to errors that they are of the recording.
 template <typename Decode>
 auto of_recording(const Decode& decode) {
   try {
@@ -282,7 +281,7 @@ std::vector<std::uint8_t> encode_document(const Recording& recording, int versio
   return SortedJson::to_cbor(document);
 }
 
-// Throws FormatError for what decode_document() would refuse: a device may answer anything.
+// Throws FormatError for what decode_document() would refuse, because a device may answer anything.
 void check_readable(const Recording& recording) {
   static_cast<void>(decode_info(SortedJson::from_cbor(SortedJson::to_cbor(encode_info(recording.info)))));
   for (const auto& [text, answers] : recording.answers) {

@@ -12,28 +12,27 @@
 
 namespace gputopo {
 
-// The exception that a run ended with, to be thrown again.
+// The exception that ended a run, for a replay to throw again.
 struct RecordedError {
   std::string type;  // a name of kErrorTypes in recording.cpp
   std::string what;
-  std::string status;  // of a DeviceError
+  std::string status;  // status of a DeviceError
 };
 
 using RecordedAnswer = std::variant<ProgramResult, RecordedError>;
 
 struct Recording {
   DeviceInfo info;
-  std::map<std::string, std::vector<RecordedAnswer>> answers;  // by to_text(program), in the order they were given
-  std::vector<std::string> warnings;                           // of the device, at the end
+  std::map<std::string, std::vector<RecordedAnswer>> answers;  // by to_text(program), in order
+  std::vector<std::string> warnings;                           // the device's warnings at the end
 };
 
-// What `error` was, for a recording.
 [[nodiscard]] RecordedError record_error(const Error& error);
 [[noreturn]] void throw_recorded(const RecordedError& error);
 
-// `version` is another one only in tests of what reads it.
+// Only tests of the reader pass another `version`.
 [[nodiscard]] std::string encode_recording(const Recording& recording, int version = kRecordingVersion);
-// Throws FormatError for what decode_recording() would refuse of it: more than is read, answers that fit no program.
+// Throws FormatError for what decode_recording() would refuse: too much data, or answers that fit no program.
 [[nodiscard]] std::string encode_readable_recording(const Recording& recording);
 // Throws FormatError, without the file's name.
 [[nodiscard]] Recording decode_recording(std::string_view bytes);

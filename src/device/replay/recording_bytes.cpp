@@ -18,7 +18,7 @@ constexpr std::size_t kLengthBytes = 8;
 std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
   uLongf size = compressBound(bytes.size());
   std::string packed(size, '\0');
-  // The best compression takes twenty times as long, for a tenth of the size.
+  // The best compression takes twenty times as long and saves a tenth of the size.
   if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_DEFAULT_COMPRESSION) !=
       Z_OK) {
     throw Error("the recording could not be compressed; free some memory and try again");
@@ -27,7 +27,7 @@ std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
   return packed;
 }
 
-// Taken as it comes: neither `length`, which the file tells, nor how far its bytes would go is believed before.
+// Decompresses piece by piece, because neither the `length` in the file nor the size of its data can be trusted.
 std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_t length) {
   check_content_length(length);
   z_stream stream{};

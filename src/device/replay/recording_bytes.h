@@ -1,4 +1,4 @@
-// The bytes of a recording's file around what it holds: its first line, its length, zlib.
+// The bytes of a recording's file around its content: the first line, the length and zlib.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,8 @@ inline constexpr char kRecordAgain[] = "record again with --record";
 // Throws FormatError for more than recording_content() takes.
 void check_content_length(std::uint64_t length);
 
-// The file of this content.
 [[nodiscard]] std::string recording_of(const std::vector<std::uint8_t>& content);
-// The content of a file. Throws FormatError.
+// Returns the content of a file. Throws FormatError.
 [[nodiscard]] std::vector<std::uint8_t> recording_content(std::string_view file);
 
 }  // namespace gputopo

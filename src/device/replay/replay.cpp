@@ -23,7 +23,7 @@ class ReplayDevice : public Device {
       validate(program);
       texts.push_back(to_text(program));
     }
-    // Programs that failed together are recorded as the first of them, with the error: the others need no answer.
+    // Programs that failed together are recorded as the first of them, with the error. The others need no answer.
     const bool failed = !texts.empty() && std::holds_alternative<RecordedError>(upcoming_answer(texts.front()));
     if (!failed) {
       for (const std::string& text : texts) static_cast<void>(upcoming_answer(text));
@@ -42,7 +42,7 @@ class ReplayDevice : public Device {
   const RecordedAnswer& upcoming_answer(const std::string& text) {
     const auto found = recording_.answers.find(text);
     if (found == recording_.answers.end()) {
-      // No word on the device, which may well run it: its values are unavailable, and the exit code says so.
+      // The message does not blame the device, which may well run it. The exit code shows that values are unavailable.
       throw DeviceError(
           "the recording does not hold a program that this needs; it was made by another version of gputopo or with "
           "other options: replay it with those, or record again");
@@ -59,7 +59,7 @@ class ReplayDevice : public Device {
   }
 
   Recording recording_;
-  std::map<std::string, std::size_t> given_;  // answers of a program so far
+  std::map<std::string, std::size_t> given_;  // number of answers given to each program
   std::function<bool()> ended_;
 };
 
@@ -80,10 +80,10 @@ std::unique_ptr<Device> open_recording(const std::string& path) {
 
 struct Recorder::State {
   std::unique_ptr<Device> device;  // null: closed
-  DeviceInfo closed_info;          // of a device that is closed
+  DeviceInfo closed_info;          // description of the closed device
   bool with_pci_address = false;
   std::map<std::string, std::vector<RecordedAnswer>> answers;
-  std::vector<std::string> warnings;  // as they were asked for last
+  std::vector<std::string> warnings;  // as of the last request
   DeviceInfo::Origin origin{.timestamp = utc_timestamp(), .host_cpu = host_cpu(), .os = host_os()};
 };
 
@@ -108,9 +108,9 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
     for (std::size_t i = 0; i < programs.size(); ++i) state_->answers[to_text(programs[i])].push_back(results.at(i));
     return results;
   } catch (const EndedError&) {
-    throw;  // no answer
+    throw;  // not an answer
   } catch (const Error& error) {
-    // Which program it was is not known; the replay of these programs meets the first one first.
+    // The failing program is unknown. A replay of these programs reaches the first one first.
     if (!programs.empty()) {
       state_->answers[to_text(programs.front())].emplace_back(std::in_place_type<RecordedError>, record_error(error));
     }
@@ -137,7 +137,7 @@ std::string Recorder::native_code(const Program& program) { return state_->devic
 void Recorder::save(const std::string& path) const {
   Recording recording{.info = info(), .answers = state_->answers, .warnings = state_->warnings};
   if (!state_->with_pci_address) recording.info.pci_address.clear();
-  // The copy of a recording is no other measurement.
+  // A copy of a recording keeps its origin, because it is no new measurement.
   if (!recording.info.recorded) recording.info.recorded = state_->origin;
   try {
     write_file(path, encode_readable_recording(recording));

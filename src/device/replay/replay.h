@@ -1,7 +1,7 @@
-// Recordings: what a device answered to which programs, and the device that answers from one.
+// Recordings: the answers of a device to programs, and the device that answers from a recording.
 //
-// A recording is the line kRecordingMagic, then the length of the document as 8 bytes, little end first, then the
-// document: CBOR, compressed by zlib. The document holds the version, DeviceInfo and, for each program's text, its
+// A recording is the line kRecordingMagic, the length of the document as 8 bytes in little-endian order, and the
+// document: CBOR, compressed by zlib. The document holds the version, DeviceInfo and, by the text of each program, its
 // answers in order.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace gputopo {
 inline constexpr std::string_view kRecordingMagic = "gputopo recording\n";
 inline constexpr int kRecordingVersion = 1;
 
-// Opens a recording. Throws FileError, and FormatError for what is no recording, truncated, corrupt or of another
-// version, or holds an answer that its program cannot have. The device answers a program that was recorded n times with
-// the n answers in order, then the last one again; one that was not recorded is a DeviceError.
+// Opens a recording. Throws FileError, and FormatError if it is no recording, truncated, corrupt, of another version,
+// or holds an answer that its program cannot have. A program that was recorded n times gets the n answers in order,
+// then the last one again. A program that was not recorded is a DeviceError.
 [[nodiscard]] std::unique_ptr<Device> open_recording(const std::string& path);
-// The same of a file's bytes; messages lack its name.
+// The same for a file's bytes. Messages lack the file's name.
 [[nodiscard]] std::unique_ptr<Device> open_recording_bytes(std::string_view bytes);
 
 }  // namespace gputopo

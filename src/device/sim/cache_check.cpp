@@ -10,7 +10,7 @@
 namespace gputopo::sim {
 namespace {
 
-constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
+constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element share a sector
 constexpr std::uint64_t kMaxInterleaveBytes = 1u << 20;
 using limits::kMaxInstances;
 using limits::kMaxLines;

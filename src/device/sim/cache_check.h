@@ -1,4 +1,4 @@
-// The checks of a machine's caches, and those that its TLBs share with them.
+// Checks the caches of a machine, and holds the checks that caches and TLBs share.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,12 +10,12 @@
 
 namespace gputopo::sim {
 
-// Throws FormatError unless the machine says which of its parts share something of this scope.
+// Throws FormatError if `scope` needs a field (sm_groups, info.xcd_count) that the machine does not have.
 void check_scope(const MachineSpec& spec, Scope scope, const std::string& field);
 
 void check_caches(const MachineSpec& spec);
 
-// `geometry` computes how the entries are arranged in sets; its error is thrown again with the name of the field.
+// `geometry` computes the division of the entries into sets. Its FormatError gets the name of the field.
 template <typename GeometryOf>
 void check_geometry(const std::string& field, const GeometryOf& geometry) {
   try {

@@ -130,7 +130,7 @@ std::uint64_t Limits::carve_out_for(const AccessProgram& program) const {
   return carve_out_with(std::max(program.shared_carve_out_bytes, used));
 }
 
-// The largest, so that no SM has room for a second block.
+// The largest carve-out, so that no SM has room for a second block.
 std::uint64_t Limits::carve_out_for(const ClusterProgram&) const { return carve_out_with(UINT64_MAX); }
 
 std::uint64_t Limits::carve_out_for(const OccupancyProgram&) const { return carve_out_with(UINT64_MAX); }

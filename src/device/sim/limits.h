@@ -1,4 +1,4 @@
-// What a simulated machine has and has room for.
+// The programs that a simulated machine supports, by its features and its sizes.
 #pragma once
 
 #include "device/sim/machine/machine.h"
@@ -7,10 +7,10 @@ namespace gputopo::sim {
 
 class Limits {
  public:
-  // `spec` and `info` are to outlive it.
+  // `spec` and `info` must outlive this object.
   Limits(const MachineSpec& spec, const DeviceInfo& info) : spec_(spec), info_(info) {}
 
-  // Throws NotSupportedError that names what the machine lacks for the program.
+  // Each throws NotSupportedError that names what the machine lacks for the program.
   void check(const ChaseProgram& program) const;
   void check(const StreamProgram& program) const;
   void check(const InstructionProgram& program) const;
@@ -20,7 +20,7 @@ class Limits {
   void check(const OccupancyProgram& program) const;
   void check(const LaunchProgram& program) const;
 
-  // The carve-out that a program runs with.
+  // Return the carve-out that a program runs with.
   [[nodiscard]] std::uint64_t carve_out_for(const ChaseProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const StreamProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const InstructionProgram& program) const;
@@ -37,7 +37,7 @@ class Limits {
   void check_shared(std::uint64_t bytes) const;
   void check_shared_per_sm(std::uint64_t bytes) const;
   void check_working_set(std::uint64_t bytes) const;
-  // The smallest that holds what is wanted, or the largest there is.
+  // Returns the smallest carve-out of at least `wanted` bytes, or the largest one if all are smaller.
   [[nodiscard]] std::uint64_t carve_out_with(std::uint64_t wanted) const;
 
   const MachineSpec& spec_;

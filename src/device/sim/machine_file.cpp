@@ -28,7 +28,7 @@ constexpr int kMachineVersion = 1;
   throw FormatError(fmt::format("{}: {}", path.empty() ? "machine file" : path, problem));
 }
 
-// A value within a message: what it is, where it is long.
+// A value as a message shows it; lists and objects by their kind only, because they may be long.
 std::string text_of(const SortedJson& node) {
   if (node.is_array()) return "a list";
   if (node.is_object()) return "an object";
@@ -39,7 +39,7 @@ std::string join_path(const std::string& path, const std::string& key) {
   return path.empty() ? shown(key) : path + "." + shown(key);
 }
 
-// The value inside {"value": ..., "source": ...}, or the node itself.
+// Returns the value inside {"value": ..., "source": ...}, or the node itself.
 const SortedJson& unwrap(const SortedJson& node, const std::string& path) {
   if (!node.is_object() || !node.contains("value")) return node;
   for (const auto& [key, value] : node.items()) {
@@ -162,7 +162,7 @@ void read_value(const SortedJson& node, const std::string& path, std::map<Space,
   }
 }
 
-// By level; check_machine() knows which levels there are.
+// The keys are names of levels. check_machine() rejects unknown ones.
 template <typename Spec>
 void read_value(const SortedJson& node, const std::string& path, std::map<std::string, Spec>& levels) {
   if (!node.is_object()) refuse(path, "is not an object");

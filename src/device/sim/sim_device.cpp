@@ -48,7 +48,7 @@ DeviceInfo info_of(const MachineSpec& spec) {
   return info;
 }
 
-// Runs work(0) to work(count - 1) on up to `threads` threads, each index once; throws what the first that failed threw.
+// Runs work(thread, 0) to work(thread, count - 1) on up to `threads` threads. Rethrows the first exception.
 void for_each_index(std::size_t count, unsigned threads, const std::function<void(unsigned, std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
@@ -71,7 +71,7 @@ void for_each_index(std::size_t count, unsigned threads, const std::function<voi
   if (failure) std::rethrow_exception(failure);
 }
 
-// What a thread keeps from program to program.
+// The simulators of one host thread, which reuse state from program to program.
 struct Worker {
   explicit Worker(const MachineSpec& spec) : simulator(spec), code(spec) {}
 
@@ -79,12 +79,12 @@ struct Worker {
   CodeSimulator code;
 };
 
-// What a program runs with. It depends on the program's index and not on the thread.
+// Inputs of one simulation. They depend on the program's index and never on the host thread.
 struct Run {
   Noise noise;
   std::uint64_t carve_out_bytes = 0;
   std::uint64_t seed = 0;
-  std::uint32_t sm = 0;  // of a chase
+  std::uint32_t sm = 0;  // SM of a chase; 0 for other programs
 };
 
 class SimDevice : public Device {
@@ -100,7 +100,7 @@ class SimDevice : public Device {
       std::visit([this](const auto& of_kind) { limits_.check(of_kind); }, program);
     }
     std::vector<std::uint32_t> sms;
-    // What begins alike stays together, because a simulator does that once.
+    // Consecutive programs with the same arrays stay on one thread, whose simulator runs their common start only once.
     std::vector<std::size_t> groups;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       sms.push_back(next_sm(programs[i]));
@@ -122,7 +122,7 @@ class SimDevice : public Device {
 
   void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
 
-  // As many programs as might have run: the neighbour comes and goes with them.
+  // Skips the programs that could have run meanwhile, because the neighbor's bursts are counted in programs.
   void rest(double seconds) override {
     constexpr double kProgramsPerSecond = 1000;
     program_index_ += static_cast<std::uint64_t>(std::llround(seconds * kProgramsPerSecond));
@@ -146,7 +146,7 @@ class SimDevice : public Device {
     return result;
   }
 
-  // As a device that knows it would; a stream comes to caches that are not what the one before it left.
+  // Marks disturbed programs if the device notices them. Turns change the caches between streams, so all streams count.
   template <typename Kind>
   void mark_company(const Kind&, const Noise& noise, ProgramResult& result) const {
     const bool stopped = noise.was_stopped() || (std::is_same_v<Kind, StreamProgram> && noise.takes_turns());
@@ -236,7 +236,7 @@ class SimDevice : public Device {
       }
       case StepKind::kTouch:
       case StepKind::kTouchChain: {
-        // The threads' loads overlap.
+        // The loads of the threads overlap.
         const double cycles = std::max(1.0, noise.total_cycles(behaviour) / kTouchThreads);
         return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(cycles)};
       }
@@ -255,8 +255,8 @@ class SimDevice : public Device {
     return result;
   }
 
-  // Where a program runs: at the first SM, or the one that it names. Chases that may run side by side are spread over
-  // all; no other kind of program runs on one SM of the device's choice beside others.
+  // Returns the SM of a chase: the one that it names, SM 0 for other exclusive chases, and each SM in turn for the
+  // rest. Other kinds of program never share the GPU on an SM of the device's choice; they get 0.
   std::uint32_t next_sm(const Program& program) {
     const auto* chase = std::get_if<ChaseProgram>(&program);
     if (chase == nullptr) return 0;
@@ -268,7 +268,7 @@ class SimDevice : public Device {
     return sm;
   }
 
-  // Whether a simulator that has run one of them has less to do for the other: they load the same arrays.
+  // True for chases of the same arrays: a simulator that has run one can reuse state for the other.
   static bool begin_alike(const Program& one, const Program& other) {
     const auto* first = std::get_if<ChaseProgram>(&one);
     const auto* second = std::get_if<ChaseProgram>(&other);
@@ -283,7 +283,7 @@ class SimDevice : public Device {
   DeviceInfo info_;
   Limits limits_{spec_, info_};
   std::uint64_t seed_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // one for each thread, made when it is needed
+  std::vector<std::unique_ptr<Worker>> workers_;  // one per host thread, made on first use
   std::uint64_t program_index_ = 0;
   std::function<bool()> ended_;
   std::uint32_t sm_ = 0;

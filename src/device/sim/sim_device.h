@@ -1,4 +1,4 @@
-// Answers programs from a MachineSpec: checks them, simulates them on all the host's cores and adds noise.
+// A Device that simulates a MachineSpec: it checks programs, simulates them on all cores of the host and adds noise.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gputopo::sim {
 
-// A device that answers from the model, on `threads` threads of the host (0: one for each core). Deterministic for a
-// given spec, seed and sequence of programs, whatever the threads. Throws FormatError if the spec is impossible.
+// Simulates on `threads` host threads (0: one for each core). The answers depend on the spec, the seed and the sequence
+// of programs, not on the number of threads. Throws FormatError if the spec is impossible.
 [[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed, unsigned threads = 0);
 
 }  // namespace gputopo::sim

@@ -1,4 +1,4 @@
-// The conditions under which a level of a survey is the cache that it is taken for, and shows what is asked of it.
+// The conditions under which a level of a survey is the expected cache and can show what is asked of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ using probe::Cache;
 using probe::Lab;
 using probe::Survey;
 
-// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1), or local ones (Maxwell): loads that may
-// use L1 take as long as loads that bypass it.
+// Some GPUs do not cache global loads in L1 (Groessler 2022, section 4.2.1), others not local loads (Maxwell). Loads
+// that may use L1 then take as long as loads that bypass it.
 void CacheFindings::require_l1_caching(Space space) {
   if (!bench_.has_space(Space::kGlobalBypassL1)) return;
   const double with_l1 = stats::median(surveys_.begun_survey(space).tiny_latencies_cycles);
@@ -28,7 +28,7 @@ void CacheFindings::require_l1_caching(Space space) {
   }
 }
 
-// Loads that take less than those of L2 and have one level only: L1 serves them all, what was just written too.
+// If loads are faster than those of L2 and show one level, L1 serves all of them, even lines that were just written.
 void CacheFindings::require_local_misses(const Survey& survey) {
   probe::require_apart_from_memory(survey);
   if (survey.levels.size() != 1 || !bench_.has_space(Space::kGlobalBypassL1)) return;
@@ -38,7 +38,7 @@ void CacheFindings::require_local_misses(const Survey& survey) {
                   to_string(survey.site.space), survey.site.limit_bytes));
 }
 
-// A level that takes in loads as slow as those of L2 is that of both. Constants have a path of their own to it.
+// A level that includes loads as slow as L2 hits is a mix of L1 and L2. Constants have a separate path to L2.
 void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t level) {
   if (survey.site.space == Space::kConstant || !bench_.has_space(Space::kGlobalBypassL1)) return;
   if (level + 1 >= survey.levels.size()) return;
@@ -50,9 +50,8 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
       of_l2, survey.levels[level].high_cycles));
 }
 
-// What keeps all constants behind the caches of their own may be the L2 of all loads, or memory. And behind one of
-// their own there are all the levels that L2 and memory have: where one is lacking, it may be the near part of L2,
-// which may be smaller than what constants there are.
+// The level behind the constant caches may be the L2 of all loads, or memory. Behind a third constant cache are all
+// levels of L2 and memory; if one is missing, it may be the near part of L2, which constants may exceed.
 void CacheFindings::require_l2_behind(const Cache& of_constants) {
   if (!of_constants.was_exceeded()) {
     throw NotSupportedError("what is behind the second level holds all constants: that may be L2 or one of its own");
@@ -72,10 +71,9 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
       fmt::format("{} levels are behind the third, and L2 and memory have {}: it may be a part of L2", behind, of_l2));
 }
 
-// Without an L2, or with one of textures, what is asked of it would be asked of memory. Whether its edge was found does
-// not matter here.
+// Without an L2, or with one for textures only, probes would measure memory. Its edge need not be known here.
 void CacheFindings::require_l2_of_globals(ElementId l2) {
-  // The size comes first whoever asks, so that programs run in the same order.
+  // The size comes first, whoever asks, so that programs always run in the same order.
   static_cast<void>(whole_sizes_.find(l2, [&] { return make_whole_size(l2); }));
   if (located(l2).site().space == Space::kTexture) {
     throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
@@ -92,21 +90,22 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
 }
 
 // A thread reaches one word in every 128 bytes of local memory. Shorter lines between these words stay empty. Whether
-// their sets do depends on the index, so footprints do not tell the capacity.
+// their sets stay empty depends on the index, so footprints do not show the capacity.
 void CacheFindings::require_reached_lines(ElementId element) {
   if (located(element).site().reaches_into_lines()) return;
   const probe::Line* line = line_of_l1();
-  if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // or no L1 of global loads tells
+  if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
   throw probe::Inconclusive(
       fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
                   "is not filled",
                   line->bytes, kLocalStrideBytes));
 }
 
-// A survey whose loads wait for translations shows the misses of a TLB as a level, and takes the next cache for memory.
+// If loads of a survey wait for translation, TLB misses look like a cache level, and the next cache looks like memory.
 void CacheFindings::require_translated_levels(ElementId element) {
   if (element != ElementId::kL3) return;
-  constexpr std::uint64_t kFew = 4;  // of what the cache holds: then most loads of a footprint that fits wait
+  // If less than a quarter of the capacity is translated, most loads of a footprint that fits wait.
+  constexpr std::uint64_t kFew = 4;
   const Cache& cache = located(element);
   if (cache.survey->counts_in_places) return;
   const auto held =

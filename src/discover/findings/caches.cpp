@@ -56,7 +56,7 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
   const probe::Capacity* of_nearer =
       nearer ? capacities_.find(*nearer, [&] { return make_capacity(*nearer); }) : nullptr;
   if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
-  // Loads of one line of the second level look like hits of the levels before the third.
+  // Repeated loads of a second-level line look like hits of the levels before the third, so capacities count instead.
   if (of_nearer && info.depth > 1) {
     cache.nearer_bytes = located(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
     cache.nearer_is_known = true;
@@ -67,12 +67,11 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
 }
 
 Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey& found) {
-  // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.
+  // Without an L3 in the catalogue, all levels but memory are near and far parts of one cache.
   const bool merge_rest = !has_element(vendor_, ElementId::kL3);
-  // The survey goes on until memory shows, which is the last level.
+  // The survey continues until memory shows, so its last level is memory.
   if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
-  // Where global loads are not cached at all (compute capability 1) the cache that SMs share may be that of textures,
-  // behind the one of the SM.
+  // Compute capability 1 caches no global loads. The cache that SMs share may be one of textures, behind the SM's.
   if (const std::optional<Cache> found_there = info.id == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
     return *found_there;
   }
@@ -92,7 +91,7 @@ std::optional<Cache> CacheFindings::l2_of_textures() {
   textures.exclusive = true;
   try {
     const Survey& found = surveys_.survey(textures);
-    constexpr std::size_t kLevels = 3;  // that of the SM, this, memory
+    constexpr std::size_t kLevels = 3;  // the SM's cache, this one, memory
     if (found.levels.size() < kLevels) return std::nullopt;
     return probe::find_cache(found, 1, false);
   } catch (const NotSupportedError&) {  // no textures
@@ -168,7 +167,7 @@ const CacheFindings::WholeSize& CacheFindings::whole_size(ElementId element) {
 CacheFindings::WholeSize CacheFindings::make_whole_size(ElementId element) {
   const probe::Capacity& seen = capacity(element);
   WholeSize size{.bytes = std::trunc(seen.bytes), .interval = seen.interval, .method = seen.method};
-  // Sides are told by global loads. An L2 of textures alone is of GPUs that had no parts.
+  // Global loads show the sides. An L2 for textures only belongs to GPUs without partitions.
   if (may_have_partitions(element) && located(element).site().space != Space::kTexture)
     correct_for_copies(element, size);
   return size;
@@ -177,8 +176,8 @@ CacheFindings::WholeSize CacheFindings::make_whole_size(ElementId element) {
 void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
   try {
     const probe::Partitions& parts = partitions(element);
-    // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
-    // far stays longer than the rest.
+    // If near memory hides among far hits, only loads from far memory show how much an SM sees, and lines whose home
+    // is far stay longer than the rest. Such a size is not used.
     std::optional<probe::SeenBytes> seen;
     if (size.method != "clear_memory_loads") seen = {size.bytes, size.interval};
     size.flags = parts.flags;
@@ -202,11 +201,11 @@ void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
 bool CacheFindings::looks_like_l1(ElementId element) {
   const Cache& cache = lined(element);
   if (element == ElementId::kL1 || !has_element(vendor_, ElementId::kL1)) return false;
-  // Constants have a way of their own.
+  // Constants have a separate path.
   if (cache.site().exclusive || cache.site().limit_bytes != 0 || cache.nearer_bytes > 0) return false;
   const probe::Capacity* of_l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
   if (of_l1 == nullptr || !probe::look_alike(cache, sized(ElementId::kL1))) return false;
-  // What it is asked with is the size that it has if it is the same.
+  // The tests use the size of L1, which is the size of this cache if both are the same.
   return is_same_as_l1(element, with(cache, *of_l1));
 }
 
@@ -249,7 +248,7 @@ probe::Line CacheFindings::make_line(ElementId element) {
 }
 
 std::uint64_t CacheFindings::shortest_shared_line_bytes() {
-  constexpr std::uint64_t kShortestLineBytes = 32;  // of any GPU
+  constexpr std::uint64_t kShortestLineBytes = 32;  // shortest line of any GPU
   std::uint64_t shortest = 128;
   for (const ElementId element : {ElementId::kL2, ElementId::kL3}) {
     if (!has_element(vendor_, element)) continue;

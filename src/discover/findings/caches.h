@@ -1,6 +1,5 @@
-// The findings about data caches: for each cache its place in the survey of its space, then its fetch granularity, its
-// line and its capacity. Each is made once, and what a finding is made from does not depend on who asked for it first.
-// cache_requirements.cpp defines the functions require_...
+// Findings about data caches: the place in the survey of the space, the fetch granularity, the line, the capacity.
+// Each is made once and does not depend on who asked first. cache_requirements.cpp defines the functions require_...
 #pragma once
 
 #include <optional>
@@ -25,66 +24,66 @@ class CacheFindings {
   CacheFindings(probe::Bench& bench, SurveyFindings& surveys, CodeFindings& code);
   ~CacheFindings();
 
-  // The survey's where misses of a TLB hide where this cache ends, as they take as long as the level behind it, and it
-  // is the nearest: then only what fits it is known. Else nullptr.
+  // The survey, if this is the nearest cache and TLB misses hide where it ends because they take as long as the level
+  // behind it; otherwise nullptr. Only what fits the cache is known then.
   [[nodiscard]] const probe::Survey* hidden_by_translation(ElementId element);
 
-  // ---- Caches: each stage knows what is to be known of the stages before. A finding that is not to be had (the line
-  // of a cache that is never exceeded) leaves the cache without it; a cache that is not there is not there at any
-  // stage. Its levels in the survey of its space.
+  // ---- Caches: each stage adds a finding to the stage before. A finding that cannot be made (the line of a cache
+  // that is never exceeded) is left out. A cache that is not present is absent at every stage. ----
+  // The levels in the survey.
   [[nodiscard]] const probe::Cache& located(ElementId element);
-  // And what a miss fetches. No programs more.
+  // Adds the fetch granularity. Runs no further programs.
   [[nodiscard]] const probe::Cache& fetched(ElementId element);
-  // And its line.
+  // Adds the line.
   [[nodiscard]] const probe::Cache& lined(ElementId element);
-  // And its capacity, which takes longest.
+  // Adds the capacity, which takes longest.
   [[nodiscard]] const probe::Cache& sized(ElementId element);
-  // What one SM reaches first of it: of an L2 with partitions the one near it.
+  // The part that one SM reaches first: the near partition of an L2 with several.
   [[nodiscard]] const probe::Cache& near_part(ElementId element);
-  // Which SMs are near the same part of it.
+  // Which SMs are near the same part.
   [[nodiscard]] const probe::Sides& sides(ElementId element);
   [[nodiscard]] const probe::Partitions& partitions(ElementId element);
 
-  // Of the caches that SMs share: what leaves none of their lines out. As far as it is known, and no more than 128.
+  // A stride in bytes that skips no line of the caches that SMs share, as far as lines are known: 128 B at most.
   [[nodiscard]] std::uint64_t shortest_shared_line_bytes();
 
   [[nodiscard]] const probe::Fetch& fetch(ElementId element);
   [[nodiscard]] const probe::Line& line(ElementId element);
   [[nodiscard]] const probe::Capacity& capacity(ElementId element);
-  // The size of the whole cache, in bytes: where L2 copies far lines, one SM sees less than there is.
+  // The size of the whole cache in bytes. One SM sees less if L2 copies far lines.
   struct WholeSize {
     double bytes = 0;
     stats::Interval interval;
     std::string method;
-    std::optional<double> seen_bytes;  // by one SM; nothing where that is the whole, or is not known
+    std::optional<double> seen_bytes;  // seen by one SM; unset if that is the whole cache, or unknown
     std::vector<std::string> flags;
   };
   [[nodiscard]] const WholeSize& whole_size(ElementId element);
-  // At every carve-out of shared memory.
+  // The size at each shared-memory carve-out.
   [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
-  // Whether it is the very cache that L1 is, which then need not be asked again.
+  // Whether this is known to be the same cache as L1, so that it need not be measured again.
   [[nodiscard]] bool is_known_as_l1(ElementId element);
   [[nodiscard]] bool may_have_partitions(ElementId element) const;
-  // Once for each physical cache: what shares L1 has the structure of L1.
+  // Made once for each physical cache: a cache that is the same as L1 has the structure of L1.
   [[nodiscard]] const probe::Structure& structure(ElementId element);
 
-  // Whether loads through each evict what the other holds.
+  // Whether loads through each of two elements evict what the other holds.
   struct Sharing {
     bool shared = false;
     probe::Conditions conditions;
   };
   [[nodiscard]] Sharing sharing(ElementId one, ElementId other);
-  // As global loads show it; nothing where they do not.
+  // The line of L1 as global loads show it; nullptr if they do not.
   [[nodiscard]] const probe::Line* line_of_l1();
-  // Of constants that all fit, behind which code and constants may meet.
+  // Whether it is a constant cache that holds all of constant memory. Code may share such a cache.
   [[nodiscard]] bool holds_all_constants(ElementId element);
 
-  // ---- What must hold for an element to be asked; they throw NotPresent ----
-  // Global loads are cached in L1.
+  // ---- Preconditions of measurements; they throw NotPresent ----
+  // L1 caches loads of the space.
   void require_l1_caching(Space space = Space::kGlobal);
-  // Global loads, stores and atomics pass this L2.
+  // Global loads, stores and atomics use this L2.
   void require_l2_of_globals(ElementId l2);
-  // What misses this cache goes to one level, as far as translations let that be seen. Throws Inconclusive.
+  // Misses of this cache go to a single level, as far as translations let that be seen. Throws Inconclusive.
   void require_next_level(const probe::Cache& cache);
 
  private:
@@ -92,26 +91,26 @@ class CacheFindings {
   [[nodiscard]] probe::Cache locate_in_sm(const ElementInfo& info, const probe::Survey& found);
   [[nodiscard]] probe::Cache locate_shared_by_sms(const ElementInfo& info, const probe::Survey& found);
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
-  // Throws Inconclusive where the levels behind the first may be misses of TLBs.
+  // Throws Inconclusive if the levels behind the first may be TLB misses.
   void require_translated_levels(ElementId element);
   void require_reached_lines(ElementId element);
   void require_local_misses(const probe::Survey& survey);
   void require_apart_from_l2(const probe::Survey& survey, std::size_t level);
   void require_l2_behind(const probe::Cache& of_constants);
-  // Throws Inconclusive where no footprint shows what the cache holds.
+  // Throws Inconclusive if neighboring lines share sets, so that no footprint shows the capacity.
   void require_sets_of_few_neighbours(const probe::Cache& cache);
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
   [[nodiscard]] WholeSize make_whole_size(ElementId element);
   [[nodiscard]] probe::Partitions make_partitions(ElementId element);
-  // Corrects a size that one SM saw: L2 may copy far lines, which take up room twice.
+  // Corrects a size that one SM saw: copies of far lines in L2 occupy space twice.
   void correct_for_copies(ElementId element, WholeSize& size);
-  // Whether it seems to be the very cache that L1 is, of one whose size is not known yet.
+  // Whether a cache of unknown size seems to be the same cache as L1.
   [[nodiscard]] bool looks_like_l1(ElementId element);
-  // Of a cache with a size, known or taken for it: whether its lines are as long and each evicts what the other holds.
+  // Whether a cache (of known or assumed size) has lines like L1 and each of the two evicts what the other holds.
   [[nodiscard]] bool is_same_as_l1(ElementId element, const probe::Cache& cache);
-  // Whether the loads of one evict what the other holds.
+  // Whether loads of `evictor` evict what `victim` holds.
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
   [[nodiscard]] Sharing make_eviction(const probe::Cache& victim, const probe::Cache& evictor) const;
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }

@@ -36,7 +36,7 @@ const probe::CodeCache& CodeFindings::located(ElementId element) {
   });
 }
 
-// Levels are counted as they show: behind one that hides each would be taken for the one before it.
+// Levels are numbered as they show. A level behind a hidden one would be taken for the hidden one.
 void CodeFindings::require_none_hidden(std::size_t level) {
   probe::HeldCode held{.bytes = survey().footprints_bytes[survey().levels[level].last]};
   try {

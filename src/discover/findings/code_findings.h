@@ -1,5 +1,4 @@
-// What was found of the caches of code: the sweep over its length, and of each cache its size and the stairs of its
-// edge. Each is made once.
+// Findings about instruction caches, each made once: the sweep over code lengths, the sizes, the stairs of the edges.
 #pragma once
 
 #include "discover/findings/memo.h"
@@ -12,7 +11,7 @@
 
 namespace gputopo {
 
-// The vendor's cache of code that so many others are nearer than; nullptr where there is none.
+// The vendor's instruction cache with `depth` nearer ones; nullptr if there is none.
 [[nodiscard]] const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth);
 
 class CodeFindings {
@@ -20,11 +19,11 @@ class CodeFindings {
   explicit CodeFindings(probe::Bench& bench);
   ~CodeFindings();
 
-  // Throws NotSupportedError where the device runs no code programs; so do the others.
+  // This function and those below throw NotSupportedError if the device runs no code programs.
   [[nodiscard]] const probe::CodeSurvey& survey();
   [[nodiscard]] const probe::CodeCache& located(ElementId element);
   [[nodiscard]] const probe::CodeSize& size(ElementId element);
-  // With its size, which what follows rests on. Throws what size() throws.
+  // Adds the size, which the findings below need. Throws what size() throws.
   [[nodiscard]] const probe::CodeCache& sized(ElementId element);
   [[nodiscard]] const probe::CodeEdge& steep_edge(ElementId element);
   [[nodiscard]] const probe::CodeJumps& jumps();
@@ -32,7 +31,7 @@ class CodeFindings {
 
  private:
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
-  // Throws Inconclusive where another level hides behind this one, or one before it.
+  // Throws Inconclusive if another level hides behind this one or a nearer one.
   void require_none_hidden(std::size_t level);
 
   probe::Bench& bench_;

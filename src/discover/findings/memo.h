@@ -1,5 +1,5 @@
-// Findings, each made once. A class of many has its destructor in a source file: where it is left to the compiler, each
-// file that sees the class compiles those of all findings anew.
+// Findings, each made once. A class with many of them defines its destructor in a source file. A destructor that is
+// left to the compiler makes each file that sees the class compile those of all findings.
 #pragma once
 
 #include <map>
@@ -11,30 +11,30 @@
 
 namespace gputopo {
 
-// Thrown when a finding or an attribute asks for itself. The text names the requests in between.
+// Thrown if a finding or an attribute depends on itself. The text names the requests in between.
 class CircularRequest : public Error {
  public:
   using Error::Error;
 };
 
-// Why there is nothing to find.
+// Why there is no result.
 struct Absence {
   Reason reason = Reason::kNone;
   std::string detail;
 };
 
-// As it was thrown first.
+// Throws the exception that the absence was made of.
 [[noreturn]] void raise(const Absence& absence);
-// Of the exception that is being handled; throws it again where it is no absence.
+// The absence for the exception that is being handled; rethrows an exception that is no absence.
 [[nodiscard]] Absence absence_being_handled();
 
-// What was made, or why nothing could be: neither is tried again. What ends a discovery (the user, the budget, a lost
-// device) passes, and is kept as neither. References stay valid.
+// Keeps a result, or why there is none, so that neither is tried again. Exceptions that end a discovery (the user, the
+// budget, a lost device) pass through and are not kept. References stay valid.
 template <typename T>
 class Once {
  public:
-  // Throws Inconclusive, NotPresent, NotSupportedError or DeviceError where there is nothing, and what else `make`
-  // throws.
+  // Throws Inconclusive, NotPresent, Disturbed, NotSupportedError or DeviceError if there is no result, and whatever
+  // else `make` throws.
   template <typename Make>
   const T& get(Make&& make) {
     look_up(make);
@@ -42,7 +42,7 @@ class Once {
     return *made_;
   }
 
-  // The same, and no value where there is nothing. Throws Disturbed where that is not known.
+  // Returns nullptr if there is no result. Throws Disturbed if that is unknown.
   template <typename Make>
   const T* find(Make&& make) {
     look_up(make);
@@ -70,13 +70,13 @@ class Once {
   bool is_being_made_ = false;
 };
 
-// The same for each key.
+// A Once for each key.
 template <typename Key, typename T>
 class Memo {
  public:
   template <typename Make>
   const T& get(const Key& key, Make&& make) {
-    return entries_[key].get(make);  // which may ask for others
+    return entries_[key].get(make);  // `make` may ask for other keys
   }
   template <typename Make>
   const T* find(const Key& key, Make&& make) {

@@ -20,7 +20,7 @@ SurveyFindings::~SurveyFindings() = default;
 Site SurveyFindings::tlb_site() const {
   const bool bypass = bench_.has_space(Space::kGlobalBypassL1);
   Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
-  pages.exclusive = true;  // the last level may be shared by SMs
+  pages.exclusive = true;  // SMs may share the last level
   return pages;
 }
 
@@ -36,7 +36,7 @@ const probe::TlbSurvey& SurveyFindings::texture_tlbs() {
     bench_.require_space(Space::kTexture);
     Site pages = site(Space::kTexture);
     pages.exclusive = true;
-    // The less is left for the SM's own cache, the fewer lines exceed it.
+    // The smaller the SM's own cache, the fewer lines exceed it.
     const std::vector<std::uint64_t>& carve_outs = bench_.info().carve_outs_bytes;
     if (!carve_outs.empty()) pages.carve_out_bytes = carve_outs.back();
     Lab own = lab();
@@ -62,8 +62,8 @@ const Survey& SurveyFindings::begun_survey(const Site& site) {
   });
 }
 
-// The time of translations is left out where it cannot be found. Surveying the TLBs takes longer than seeing that a
-// footprint is within the reach of the first.
+// If the time of translations cannot be found, it is left out. Surveying the TLBs takes longer than checking that a
+// footprint is within the reach of the first one.
 probe::Translation SurveyFindings::translation_of(const Site& site, std::uint64_t footprint_bytes) {
   probe::Translation translation;
   if (site.space != Space::kGlobalBypassL1) return translation;
@@ -83,7 +83,7 @@ probe::Translation SurveyFindings::translation_of(const Site& site, std::uint64_
   } catch (const probe::Inconclusive& error) {
     bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
   }
-  // A TLB whose misses the search cannot reach may still be beyond some footprint.
+  // Some footprint may exceed a TLB whose misses the search does not reach.
   if (translation.added_cycles.empty()) translation.free_bytes = translated_bytes();
   return translation;
 }

@@ -1,4 +1,4 @@
-// The surveys of the memory spaces, and how far loads get before they wait for address translation. Each is made once.
+// The surveys of the memory spaces, and how far loads reach without waiting for translation. Each is made once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gputopo {
 
-// All that run programs throw NotSupportedError for a space that programs cannot use here.
+// All functions that run programs throw NotSupportedError for a space that programs cannot use on this device.
 class SurveyFindings {
  public:
   explicit SurveyFindings(probe::Bench& bench);
@@ -19,20 +19,19 @@ class SurveyFindings {
   [[nodiscard]] probe::Site site(Space space) const;
   [[nodiscard]] const probe::Survey& survey(Space space) { return survey(site(space)); }
   [[nodiscard]] const probe::Survey& survey(const probe::Site& site);
-  // The part of a survey that needs a tiny array only.
+  // The part of a survey that only needs a tiny array.
   [[nodiscard]] const probe::Survey& begun_survey(Space space) { return begun_survey(site(space)); }
   [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
 
-  // Its loads miss L1, which may be looked up before the translation.
+  // The site of TLB surveys. Its loads miss L1, which may be looked up before the translation.
   [[nodiscard]] probe::Site tlb_site() const;
   [[nodiscard]] const probe::TlbSurvey& tlbs();
-  // The TLBs that loads of textures use.
   [[nodiscard]] const probe::TlbSurvey& texture_tlbs();
-  // How much memory loads can be spread over without waiting for translations; 0 where any wait.
+  // The bytes of memory that loads can be spread over without waiting for translation; 0 if loads always wait.
   [[nodiscard]] std::uint64_t translated_bytes();
 
  private:
-  using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
+  using SiteKey = std::pair<Space, bool>;  // the space, and whether programs run alone
   [[nodiscard]] probe::Translation translation_of(const probe::Site& site, std::uint64_t footprint_bytes);
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
 

@@ -26,7 +26,7 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
-// One value where all are alike; else, of numbers, what speaks for all of them by the condition's name, or a list.
+// One value if all are equal; otherwise the minimum, maximum or mean, by the condition's name, or a list.
 Value together(const std::string& name, const std::vector<Value>& values) {
   const bool alike = std::ranges::all_of(values, [&](const Value& value) { return value == values.front(); });
   if (alike) return values.front();

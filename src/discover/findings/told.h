@@ -1,4 +1,4 @@
-// What the vendor's interface tells of an element, and values that follow from others.
+// Values that the vendor's interface reports of an element, and values that follow from others.
 #pragma once
 
 #include <initializer_list>
@@ -10,14 +10,14 @@
 
 namespace gputopo {
 
-// Size of an element.
+// The size of an element in bytes; unavailable if the driver does not report it.
 [[nodiscard]] Attribute told_size(const DeviceInfo& info, ElementId element);
 
-// What is known of one and the same cache by another path: with its conditions, without its samples.
+// An attribute of the same cache by another path, marked as inferred. It keeps its conditions but not its samples.
 [[nodiscard]] Attribute inferred_from(Attribute other_path, std::string method);
 
-// What held while the values that another one is made of were measured: of each condition the one value; where they
-// differ, the mean clock, the least and the greatest, the first start, or a list.
+// The conditions of a value that is computed from several attributes. If a condition differs between them: the mean
+// clock, the lowest, the highest, the first start, or a list.
 [[nodiscard]] NamedValues conditions_of(std::initializer_list<const Attribute*> attributes);
 
 }  // namespace gputopo

@@ -28,7 +28,7 @@ namespace {
 using probe::Cache;
 using probe::Lab;
 
-// Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
+// For a cache that holds all of constant memory: what `measure` finds if constants and code share the cache.
 std::optional<Attribute> beside_code(Context& context, const ElementInfo& element,
                                      const std::function<Attribute(const probe::CodeSurvey&)>& measure) {
   if (!context.caches.holds_all_constants(element.id)) return std::nullopt;
@@ -52,7 +52,7 @@ Attribute line_size(Context& context, const ElementInfo& element) {
 
 // ---- Size ----
 
-// At every carve-out; once for each physical cache.
+// Adds the size at each carve-out, measured once for each physical cache.
 void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribute& size) {
   const bool is_l1 = element.id != ElementId::kL1 && !context.info().carve_outs_bytes.empty() &&
                      context.attribute(ElementId::kL1, AttributeId::kSize).available() &&
@@ -62,7 +62,7 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
   if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
-// Makes `size`, which one SM saw, that of the whole cache.
+// Replaces the size that one SM saw by the size of the whole cache.
 void take_whole_size(const CacheFindings::WholeSize& whole, Attribute& size) {
   size.flags.insert(size.flags.end(), whole.flags.begin(), whole.flags.end());
   if (whole.seen_bytes) size.add_detail("seen_bytes", *whole.seen_bytes);
@@ -72,7 +72,7 @@ void take_whole_size(const CacheFindings::WholeSize& whole, Attribute& size) {
   size.method = whole.method;
 }
 
-// The vendor's figure is the value; what was measured stands beside it, and what may be wrong with that.
+// The vendor's size becomes the value. The measured size becomes details, with its flags.
 Attribute told_beside(Attribute told, const Attribute& measured) {
   told.details = measured.details;
   told.details.insert(told.details.begin(), {{"measured_bytes", *measured.number()},
@@ -85,7 +85,7 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
   return told;
 }
 
-// What loads of one word a line tell rests on what a line is.
+// Results of loads of one word per line depend on the line size, which may be unknown.
 void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
   if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
   attribute.flags.emplace_back(
@@ -114,7 +114,7 @@ Attribute size(Context& context, const ElementInfo& element) {
 
 // ---- Latency ----
 
-// Nothing where they are not known.
+// Nullptr if the sides are unknown or there is only one.
 const probe::Sides* sides_if_known(Context& context, const ElementInfo& element) {
   try {
     const probe::Sides& sides = context.caches.sides(element.id);
@@ -128,14 +128,14 @@ const probe::Sides* sides_if_known(Context& context, const ElementInfo& element)
 }
 
 Attribute latency(Context& context, const ElementInfo& element) {
-  // What fits the nearest part of it does not wait for translations.
+  // Loads that fit the nearest part of the cache do not wait for translation.
   if (const probe::Survey* survey = context.caches.hidden_by_translation(element.id)) {
     return to_attribute(*survey, {.nearest = probe::nearest_latency(*survey)}, context.keep_samples());
   }
   const Cache& cache = context.caches.located(element.id);
-  // An SM's own caches are looked up beside the translation, or are small enough for it.
+  // An SM's own caches are looked up in parallel with translation, or are small enough to be translated.
   const std::uint64_t translated = cache.site().exclusive ? context.surveys.translated_bytes() : 0;
-  // One that may have partitions has near ones and far ones.
+  // A cache that may have partitions has near and far hits.
   const bool may_have_parts = context.caches.may_have_partitions(element.id);
   const bool has_levels = may_have_parts && cache.last_level > cache.first_level;
   const probe::Sides* sides = has_levels ? sides_if_known(context, element) : nullptr;
@@ -144,7 +144,7 @@ Attribute latency(Context& context, const ElementInfo& element) {
   return probe::measure_latency(lab, cache, translated);
 }
 
-// Of the last cache before memory: the latency of memory is measured with all caches evicted.
+// The penalty of the last cache before memory. Memory latency is measured with all caches evicted.
 Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
   const Attribute& hit = context.attribute(element.id, AttributeId::kLatency);
   const Attribute& miss = context.attribute(ElementId::kDevice, AttributeId::kLatency);
@@ -159,20 +159,20 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
   if (*attribute.low <= 0) {
     throw probe::Inconclusive(fmt::format("what looks like hits of {} takes as long as memory", element.name));
   }
-  // A doubt about either is one about the difference.
+  // A doubt about either latency is a doubt about the difference.
   for (const Attribute* part : {&hit, &miss}) {
     attribute.flags.insert(attribute.flags.end(), part->flags.begin(), part->flags.end());
   }
   return attribute;
 }
 
-// A footprint whose lines share few sets of the next cache misses that as well. Loads that bypass this one, over more
-// lines, show how long those take that the next one serves.
+// A footprint whose lines share few sets of the next cache misses that cache as well. Loads that bypass this cache,
+// over more lines, show how long hits of the next cache take.
 void require_served_by_next(Context& context, const Cache& cache, ElementId next) {
   const ElementInfo& info = info_of(next);
   const Space space = cache.site().space;
   if (info.kind != ElementKind::kDataCache || info.space != Space::kGlobalBypassL1) return;
-  if (space == Space::kGlobalBypassL1 || space == Space::kConstant) return;  // they take another way there
+  if (space == Space::kGlobalBypassL1 || space == Space::kConstant) return;  // they take another path there
   const Cache* behind = nullptr;
   try {
     behind = &context.caches.located(next);
@@ -197,11 +197,11 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
     return penalty_before_memory(context, element);
   }
   const Cache& located = context.caches.located(element.id);
-  // As global loads reach it, which is how the latency of memory is measured.
+  // Only for global loads, because memory latency is measured with them.
   const bool memory_is_next =
       located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
   if (memory_is_next) {
-    // Where the vendor tells of a cache in between that did not show, misses go there.
+    // If the vendor reports a cache in between that did not show, misses go there.
     if (!is_last && next && told_size(context.info(), *next).available()) {
       static_cast<void>(context.caches.located(*next));
     }
@@ -223,7 +223,7 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
 
 Attribute amount(Context& context, const ElementInfo& element) {
   if (coverage_of(context.vendor(), element.id, AttributeId::kAmount) == Coverage::kApi) {
-    static_cast<void>(context.caches.located(element.id));  // throws where there is none
+    static_cast<void>(context.caches.located(element.id));  // throws if the cache is not present
     if (next_of(context.vendor(), element.id) == ElementId::kDevice) {
       return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
     }
@@ -238,7 +238,7 @@ Attribute amount(Context& context, const ElementInfo& element) {
 }
 
 Attribute shared_with(Context& context, const ElementInfo& element) {
-  static_cast<void>(context.caches.located(element.id));  // throws where there is none
+  static_cast<void>(context.caches.located(element.id));  // throws if the cache is not present
   if (!context.attribute(element.id, AttributeId::kSize).available()) {
     return unavailable(Reason::kDependency, "needs its size");
   }
@@ -246,7 +246,7 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
   probe::Conditions conditions;
   for (const ElementInfo* other : elements_of(context.vendor())) {
     if (other->id == element.id || other->kind != ElementKind::kDataCache) continue;
-    // With caches that are measured anyway; of what --full adds, that asks.
+    // Only with caches that are measured anyway. The attributes that --full adds make the comparison themselves.
     if (coverage_of(context.vendor(), other->id, AttributeId::kSharedWith) != Coverage::kMeasured) continue;
     const Attribute& size = context.attribute(other->id, AttributeId::kSize);
     if (size.reason == Reason::kNotPresent || size.reason == Reason::kNotSupported) continue;
@@ -256,7 +256,7 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
     if (sharing.shared) partners.emplace_back(other->name);
   }
   Attribute attribute = probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
-  // No other cache was there to try it with: it is alone by what its own size rests on.
+  // No other cache was there to compare with, so the result rests on the size of this cache alone.
   if (conditions.is_empty()) attribute.conditions = context.attribute(element.id, AttributeId::kSize).conditions;
   flag_unknown_lines(context, context.caches.located(element.id), attribute);
   return attribute;
@@ -300,9 +300,8 @@ Attribute index(Context& context, const ElementInfo& element) {
 }
 
 Attribute replacement(Context& context, const ElementInfo& element) {
-  static_cast<void>(context.caches.located(element.id));  // where it is not there, nothing before it matters
-  // What a cache before it holds on to is not loaded from this one: only where that is the newest does this one see the
-  // order.
+  static_cast<void>(context.caches.located(element.id));  // if it is not present, no nearer cache matters
+  // This cache sees no loads of what a nearer cache keeps. It sees the order of use only if these are the newest.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
     const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
     if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement of the cache before it");

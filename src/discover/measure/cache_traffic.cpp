@@ -1,4 +1,4 @@
-// Data caches under load: their bandwidths, their stores, their atomics and their loaded latency.
+// Data caches under load: bandwidths, stores, atomics and loaded latency.
 #include <algorithm>
 
 #include "discover/measure/cache.h"
@@ -14,8 +14,8 @@ namespace {
 using probe::Cache;
 using probe::Lab;
 
-// A cache that SMs share, or that is nearest, is streamed over by the footprint that the survey saw fit. A cache behind
-// another one of an SM is streamed over by its first miss, because its footprint must be clear of that one.
+// For a shared or nearest cache, streams cover the footprint that the survey saw fit. A cache behind another one of
+// the SM needs its capacity, because the footprint must clearly exceed the nearer cache.
 const Cache& streamed_cache(Context& context, const ElementInfo& element) {
   const Cache& located = context.caches.located(element.id);
   const bool is_seen = located.site().exclusive || located.nearer_bytes == 0;
@@ -24,7 +24,7 @@ const Cache& streamed_cache(Context& context, const ElementInfo& element) {
 
 template <StreamOp kOp>
 Attribute bandwidth(Context& context, const ElementInfo& element) {
-  // Stores do not pass an L2 of textures.
+  // Stores do not use an L2 for textures.
   if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = streamed_cache(context, element);
   Lab lab = context.lab();
@@ -49,7 +49,7 @@ bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
 }
 
 Attribute write_allocate(Context& context, const ElementInfo& element) {
-  // A cache that SMs share is evicted first, and so its size must be known.
+  // A shared cache is evicted first, so its size must be known.
   if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = context.caches.sized(element.id);
   if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
@@ -61,8 +61,8 @@ Attribute write_allocate(Context& context, const ElementInfo& element) {
   return allocates;
 }
 
-// The policy of a cache that SMs share. In front of an L3, stores that are faster than the L3 can take them, measured
-// or in theory, stay in L2.
+// The write policy of a cache that SMs share. In front of an L3, stores stay in L2 if they are faster than what is
+// behind L2 can accept, measured or in theory.
 Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
   context.caches.require_l2_of_globals(element.id);
   const double theoretical = theoretical_memory_bytes_per_second(context.info()).value_or(0);
@@ -89,7 +89,7 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
 
 Attribute write_policy(Context& context, const ElementInfo& element) {
   if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
-  const Cache& l1 = context.caches.sized(element.id);  // throws where there is none
+  const Cache& l1 = context.caches.sized(element.id);  // throws if there is none
   const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
   if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
   if (allocates.value != Value(true)) {
@@ -99,7 +99,7 @@ Attribute write_policy(Context& context, const ElementInfo& element) {
   return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));
 }
 
-// The cache is there, and programs can use it.
+// Throws unless the cache is present and programs can use it.
 void require_accessible(Context& context, const ElementInfo& element) {
   if (element.id == ElementId::kL1) context.caches.require_l1_caching();
   if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);

@@ -1,4 +1,4 @@
-// Sizes of caches by the change-point method, which is run only where it is asked for.
+// Cache sizes by the change-point method, which runs only on request.
 #include "probe/capacity/change_point.h"
 
 #include "discover/findings/told.h"
@@ -7,22 +7,22 @@
 namespace gputopo {
 namespace {
 
-// The stride of the chases. The seeds measure it with a benchmark of its own; where this project's finds none, a sector
-// as GPUs have them.
+// The stride of the chases. The original works (Groessler 2022, MT4G) measure it with a separate benchmark. If this
+// project's benchmark finds none, the stride is the sector size that GPUs have.
 std::uint64_t fetch_bytes(Context& context, const ElementInfo& element) {
   constexpr std::uint64_t kSectorBytes = 32;
   try {
     return context.caches.fetch(element.id).bytes;
   } catch (const probe::Inconclusive&) {
     return kSectorBytes;
-  } catch (const probe::NotPresent&) {  // by this project's method, which the other one knows nothing of
+  } catch (const probe::NotPresent&) {  // by gputopo's own method, which the change-point method does not use
     return kSectorBytes;
   }
 }
 
 Attribute change_point_size(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  // As the seeds do, before they look for an L1 (Groessler 2022, section 4.2.1).
+  // The original works do this before they look for an L1 (Groessler 2022, section 4.2.1).
   if (element.space == Space::kGlobal) context.caches.require_l1_caching();
   const probe::Site site = context.surveys.site(*element.space);
   probe::ChangePointQuestion question{.space = site.space,

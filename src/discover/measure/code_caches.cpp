@@ -14,7 +14,7 @@
 namespace gputopo {
 namespace {
 
-// Where the code does not tell, constants may, where they meet.
+// If code does not show the line, constants may, provided that they share the cache.
 Attribute code_line_size(Context& context, const ElementInfo& element) {
   const auto meets_constants = [&] { return code_cache_of_constants(context) == element.id; };
   try {
@@ -30,7 +30,7 @@ Attribute code_line_size(Context& context, const ElementInfo& element) {
                        "line_of_constants_beside_code");
 }
 
-// Where the edge does not show the ways, some sets may have overflowed before the others.
+// If the edge does not show the ways, some sets may have overflowed before others, and the interval is wider.
 Attribute code_size(Context& context, const ElementInfo& element) {
   probe::CodeSize size = context.code.size(element.id);
   const auto tells_ways = [&] {
@@ -44,12 +44,12 @@ Attribute code_size(Context& context, const ElementInfo& element) {
   return to_attribute(size, context.code.located(element.id), context.keep_samples());
 }
 
-// The cache that is so many levels nearer; null where there is none.
+// The instruction cache `levels` nearer; nullptr if there is none.
 const ElementInfo* nearer_by(Context& context, const ElementInfo& element, std::size_t levels) {
   return element.depth < levels ? nullptr : code_cache_at(context.vendor(), element.depth - levels);
 }
 
-// Null where it is not known, or there is none.
+// Nullptr if the size is unknown or there is no cache.
 const probe::CodeSize* size_of(Context& context, const ElementInfo* element) {
   if (element == nullptr) return nullptr;
   try {
@@ -59,7 +59,7 @@ const probe::CodeSize* size_of(Context& context, const ElementInfo* element) {
   }
 }
 
-// 0 where it is not known.
+// 0 if unknown.
 double line_bytes(Context& context, const ElementInfo& element) {
   return context.attribute(element.id, AttributeId::kLineSize).number().value_or(0);
 }
@@ -70,16 +70,16 @@ Attribute rate(Context& context, const ElementInfo& element) {
   if (const ElementInfo* asking = nearer_by(context, element, 2)) {
     lines = probe::lines_at_once(line_bytes(context, *nearer_by(context, element, 1)), line_bytes(context, *asking));
   } else if (element.depth == 1 && context.vendor() != Vendor::kAmd) {
-    // The first cache that straight-line code shows may be asked by one that it hides.
+    // A cache that straight-line code hides may request from the first one that it shows.
     lines = probe::lines_at_once(0, 0);
   }
   const ElementInfo* before = nearer_by(context, element, 1);
-  // The nearest is asked for no size: its rate does not rest on one.
+  // The nearest cache's rate does not depend on its size.
   const probe::CodeSize* size = before == nullptr ? nullptr : size_of(context, &element);
   return probe::code_rate(cache, size, size_of(context, before), lines);
 }
 
-// Of a cache that several SMs share there is no number per SM.
+// A cache that several SMs share has no number per SM.
 Attribute code_amount(Context& context, const ElementInfo& element) {
   const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
   if (!scope.available()) return scope;
@@ -90,7 +90,6 @@ Attribute code_amount(Context& context, const ElementInfo& element) {
   return probe::measure_code_amount(lab, context.code.sized(element.id));
 }
 
-// Any of the measurements that take the cache alone.
 template <auto kMeasure>
 Attribute of_sized(Context& context, const ElementInfo& element) {
   const probe::CodeCache& cache = context.code.sized(element.id);
@@ -108,11 +107,11 @@ std::vector<Program> jump_kernels(const DeviceInfo&) {
   return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kFarJumps, .count = 1}}}};
 }
 
-// A size with a wider interval than this says too little of where steps belong: of a small cache the wait of passes for
-// their beginning looks like the first misses. An H200's widest is 1.32.
+// The widest size interval that is used (ratio of its ends); an H200's widest is 1.32. A wider one may belong to a
+// small cache, where the wait of passes for their beginning looks like the first misses.
 constexpr double kWidestInterval = 1.5;
 
-// Those that straight-line code shows, nearest first, as far as what they hold is known.
+// The caches that straight-line code shows, nearest first, up to the first whose size is not known well enough.
 std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
   std::vector<probe::KnownCodeCache> caches;
   for (std::size_t depth = 0; const ElementInfo* element = code_cache_at(context.vendor(), depth); ++depth) {
@@ -120,14 +119,14 @@ std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
     if (!size.available()) break;
     const double bytes = size.number().value_or(0);
     if (size.high.value_or(bytes) > kWidestInterval * size.low.value_or(bytes)) break;
-    // A level ends where misses begin, which is before nothing hits any more, up to where the interval goes.
+    // A level ends where misses begin. The upper end of the interval is farther: nothing hits any more there.
     caches.push_back({{size.low.value_or(bytes), bytes}, line_bytes(context, *element)});
   }
   return caches;
 }
 
 Attribute jump_latency(Context& context, const ElementInfo& element) {
-  static_cast<void>(context.code.size(element.id));  // or why there is none
+  static_cast<void>(context.code.size(element.id));  // throws the reason if there is none
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (element.depth >= caches.size()) throw probe::Inconclusive("the cache before it is not known");
   const probe::Lab lab = context.lab();
@@ -135,7 +134,7 @@ Attribute jump_latency(Context& context, const ElementInfo& element) {
   return probe::jump_latency(jumps, probe::level_of_cache(lab, jumps, caches, element.depth), context.keep_samples());
 }
 
-// What lies before the first cache that straight-line code shows.
+// The jumps, if they show one level nearer than the first cache of straight-line code. Throws otherwise.
 const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
@@ -152,7 +151,7 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   return jumps;
 }
 
-// What it tells, or why it tells nothing.
+// The attribute, or an unavailable one with the reason.
 template <typename Measure>
 Attribute told_by(const probe::Lab& lab, Measure measure) {
   try {
@@ -163,7 +162,7 @@ Attribute told_by(const probe::Lab& lab, Measure measure) {
   }
 }
 
-// Whether the first level of jumps is known to be that of the first cache which straight-line code shows.
+// Whether the first level of jumps is known to be the first cache that straight-line code shows.
 bool first_level_is_of_shown_cache(Context& context) {
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (caches.empty()) return false;
@@ -174,7 +173,7 @@ bool first_level_is_of_shown_cache(Context& context) {
   }
 }
 
-// Straight-line code tells it better than jumps, if these do not say otherwise.
+// Straight-line code shows the size better than jumps do, but the two must not disagree.
 Attribute nearest_size(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   Attribute by_jumps = told_by(lab, [&] {
@@ -197,14 +196,14 @@ Attribute nearest_size(Context& context, const ElementInfo&) {
   return by_passes;
 }
 
-// Where passes over straight-line code wait for jumps back, the first level of jumps is what they wait for.
+// If passes over straight-line code wait for their jumps back, they wait for the first level of jumps.
 Attribute nearest_latency(Context& context, const ElementInfo&) {
   const bool passes_show = context.attribute(ElementId::kIcacheL0, AttributeId::kSize).available();
   const probe::CodeJumps& jumps = passes_show ? context.code.jumps() : jumps_with_nearer_level(context);
   return probe::jump_latency(jumps, 0, context.keep_samples());
 }
 
-// Of the nearest cache, which straight-line code may hide.
+// The fetch size of the nearest cache, which straight-line code may hide.
 Attribute fetch_size(Context& context, const ElementInfo& element) {
   const Attribute& hidden = context.attribute(ElementId::kIcacheL0, AttributeId::kLatency);
   const bool is_of_hidden = element.kind == ElementKind::kNearCodeCache;

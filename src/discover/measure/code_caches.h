@@ -1,4 +1,4 @@
-// What the steps of caches of code and of constants need of one another.
+// Shared parts of the steps of instruction caches and constant caches.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace gputopo {
 
-// The nearest cache where code meets constants, which is the constant L1.5; nothing where they do not meet.
+// The nearest cache that code and constants share, which is the constant L1.5; nothing if they share none.
 [[nodiscard]] std::optional<ElementId> code_cache_of_constants(Context& context);
 
 }  // namespace gputopo

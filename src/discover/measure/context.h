@@ -1,5 +1,4 @@
-// What the steps of a discovery work with: where programs run, what was found so far, and the attributes of other
-// steps. Findings know no attributes.
+// The context of steps: where programs run, findings, and other steps' attributes. Findings use no attributes.
 #pragma once
 
 #include <functional>
@@ -32,20 +31,19 @@ class Context {
   [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
   [[nodiscard]] Vendor vendor() const { return vendor_of(info().vendor); }
   [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
-  // For a new finding.
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
-  // Calls a probe with a lab of its own.
+  // Calls a probe with its own lab.
   template <typename Found>
   [[nodiscard]] Found found_by(Found (*probe)(probe::Lab&)) const {
     probe::Lab own = lab();
     return probe(own);
   }
-  // Of another step; measured now if it was not yet.
+  // The attribute of another step, which is measured now if necessary.
   [[nodiscard]] const Attribute& attribute(ElementId element, AttributeId attribute) {
     return scheduler_.attribute(element, attribute);
   }
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
-  // Throws NotSupportedError where programs cannot use it here.
+  // Throws NotSupportedError if programs cannot use the space on this device.
   void require_space(Space space) const { bench_.require_space(space); }
 
   [[nodiscard]] const probe::ClusterSurvey& clusters();

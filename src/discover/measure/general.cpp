@@ -11,19 +11,19 @@
 namespace gputopo {
 namespace {
 
-// Of the compute capabilities from `first_minor` to `last_minor`.
+// A row for the compute capabilities from `first_minor` to `last_minor`.
 struct SmRow {
   int major;
   int first_minor;
   int last_minor;
   int cores;
   int schedulers;
-  int registers_per_thread;  // at most
+  int registers_per_thread;  // the limit
 };
 
-// FP32 lanes and warp schedulers of an SM, and registers that a thread can have, by compute capability (CUDA C++
-// Programming Guide, "Arithmetic Instructions", "Technical Specifications" and the architecture sections). They cannot
-// be asked of the driver.
+// FP32 lanes and warp schedulers per SM, and the limit of registers per thread, by compute capability (CUDA C++
+// Programming Guide, "Arithmetic Instructions", "Technical Specifications" and the architecture sections). The driver
+// does not report them.
 constexpr SmRow kSmTable[] = {{1, 0, 3, 8, 1, 124},    {2, 0, 0, 32, 2, 63},    {2, 1, 1, 48, 2, 63},
                               {3, 0, 0, 192, 4, 63},   {3, 2, 7, 192, 4, 255},  {5, 0, 3, 128, 4, 255},
                               {6, 0, 0, 64, 2, 255},   {6, 1, 2, 128, 4, 255},  {7, 0, 5, 64, 4, 255},
@@ -38,7 +38,7 @@ const SmRow* sm_row_of(const DeviceInfo& info) {
   return row == std::end(kSmTable) ? nullptr : row;
 }
 
-// What the driver tells, in the unit of the catalogue; or that it does not.
+// Adds what the driver reports, in the unit of the catalogue, or that it does not report it.
 template <typename Number>
 void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& value) {
   const std::string unit(info_of(id).unit);
@@ -56,7 +56,7 @@ void add_text(AttributeMap& map, AttributeId id, const std::string& value) {
       value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
 }
 
-// What only some devices have.
+// Adds what only some devices have.
 template <typename T>
 void add_if_told(AttributeMap& map, AttributeId id, const std::optional<T>& value) {
   if (!value) return;
@@ -67,7 +67,7 @@ void add_if_told(AttributeMap& map, AttributeId id, const std::optional<T>& valu
   }
 }
 
-// Of GPUs whose SMs sit on several dies, or whose numbers have gaps.
+// For GPUs with SMs on several dies, or with gaps in the SM numbers.
 void add_layout(const DeviceInfo& info, AttributeMap& compute) {
   add_if_told(compute, AttributeId::kSimdsPerSm, info.simds_per_sm);
   add_if_told(compute, AttributeId::kXcdCount, info.xcd_count);
@@ -94,7 +94,7 @@ Attribute cores_per_sm(const DeviceInfo& info) {
   return by_compute_capability(info, &SmRow::cores);
 }
 
-// Of the link to the host, beside what the device could do elsewhere.
+// The link to the host. A detail says what the device can do on a better link.
 void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t> now,
               std::optional<std::uint32_t> most) {
   if (!now) return;
@@ -102,7 +102,6 @@ void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t>
   if (most) get_or_add(device, id).add_detail("device_can", static_cast<std::int64_t>(*most));
 }
 
-// Of a device that is a part of a GPU.
 void fill_instance(const GpuInstance& instance, AttributeMap& device) {
   add_if_told(device, AttributeId::kInstanceProfile, instance.profile);
   const auto add_slices = [&](AttributeId id, std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu) {
@@ -113,7 +112,7 @@ void fill_instance(const GpuInstance& instance, AttributeMap& device) {
   add_slices(AttributeId::kInstanceMemorySlices, instance.memory_slices, instance.memory_slices_of_gpu);
 }
 
-// What an administrator can set, and where the device is plugged in.
+// Settings of an administrator, and the device's connection to the host.
 void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_link(device, AttributeId::kPcieGeneration, info.pci_link.generation, info.pci_link.generation_max);
   add_link(device, AttributeId::kPcieWidth, info.pci_link.width, info.pci_link.width_max);
@@ -133,7 +132,7 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
 }
 
-// The machine that replays a recording is not the one that was measured.
+// The host that replays a recording is not the host that was measured.
 void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
   Attribute& attribute = get_or_add(map, id);
   if (value.empty()) {
@@ -147,7 +146,7 @@ void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
 void fill_device(const DeviceInfo& info, AttributeMap& device) {
   const std::optional<int>& major = info.compute_capability_major;
   const std::optional<int>& minor = info.compute_capability_minor;
-  // NVIDIA's; of other GPUs the architecture says as much.
+  // NVIDIA only. On other GPUs, the architecture says as much.
   if (major && minor) add_text(device, AttributeId::kComputeCapability, fmt::format("{}.{}", *major, *minor));
   add_number(device, AttributeId::kSmClockMax, info.sm_clock_max_mhz);
   add_number(device, AttributeId::kMemoryClockMax, info.memory_clock_max_mhz);
@@ -200,7 +199,7 @@ void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
 constexpr std::initializer_list<AttributeId> kBothDirections = {AttributeId::kReadBandwidth,
                                                                 AttributeId::kWriteBandwidth};
 
-// Adds a peak to what was measured of these; `peak` may depend on the conditions of each.
+// Adds theoretical peaks to measured bandwidths; `peak` may depend on the conditions of each.
 template <typename Peak>
 void add_peaks(MemoryElement& element, std::initializer_list<AttributeId> bandwidths, const Peak& peak) {
   for (const AttributeId id : bandwidths) {
@@ -217,7 +216,7 @@ std::optional<double> number_of(const AttributeMap& attributes, AttributeId id) 
   return attribute == nullptr ? std::nullopt : attribute->number();
 }
 
-// A cache that is the smaller the more shared memory is carved out lies in the same banks.
+// A cache that shrinks when shared memory is carved out lies in the same banks.
 bool is_carved_out_of_banks(const MemoryElement& element) {
   const Attribute* size = find(element.attributes, AttributeId::kSize);
   const Value* detail = size == nullptr ? nullptr : size->find_detail("size_by_carve_out_bytes");
@@ -229,7 +228,7 @@ bool is_carved_out_of_banks(const MemoryElement& element) {
 
 std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info) {
   if (!info.memory_clock_max_mhz || !info.memory_bus_bits) return std::nullopt;
-  // Two transfers a clock on every GDDR and HBM generation, as the driver counts the clock.
+  // Every GDDR and HBM generation makes two transfers per clock, as the driver counts the clock.
   constexpr double kTransfersPerClock = 2;
   return *info.memory_clock_max_mhz * 1e6 * kTransfersPerClock * *info.memory_bus_bits / 8;
 }
@@ -247,14 +246,14 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
 }
 
 void add_theoretical_bandwidths(Topology& topology) {
-  std::optional<double> bytes_per_clock_per_sm;  // of the banks of an SM's memory: each serves its width
+  std::optional<double> bytes_per_clock_per_sm;  // from the banks of an SM's memory: each serves its width
   for (MemoryElement& element : topology.memory) {
     const std::optional<double> banks = number_of(element.attributes, AttributeId::kBanks);
     const std::optional<double> width = number_of(element.attributes, AttributeId::kBankWidth);
     if (banks && width) bytes_per_clock_per_sm = *banks * *width;
   }
   const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
-  // At the clock that the bandwidth was measured at.
+  // The clock at which the bandwidth was measured.
   const auto peak_of_banks = [&](const Attribute& bandwidth) -> std::optional<double> {
     const std::optional<double> mhz = sm_clock_mhz(bandwidth);
     if (!bytes_per_clock_per_sm || !sms || !mhz) return std::nullopt;
@@ -269,7 +268,7 @@ void add_theoretical_bandwidths(Topology& topology) {
     } else if (number_of(element.attributes, AttributeId::kBanks)) {
       add_peaks(element, kBothDirections, peak_of_banks);
     } else if (is_carved_out_of_banks(element)) {
-      // What it is given to write it passes on.
+      // Reads only: stores pass through to the next level.
       add_peaks(element, {AttributeId::kReadBandwidth}, peak_of_banks);
     }
   }

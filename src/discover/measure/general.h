@@ -1,4 +1,4 @@
-// The general and compute attributes: what the device says of itself, and what follows from it.
+// The device and compute attributes: what the device reports, and what follows from it.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@ namespace gputopo {
 
 void fill_general(const DeviceInfo& info, Topology& topology);
 
-// Of device memory, by its clock and its bus; nothing where the vendor's interface does not tell these.
+// Theoretical bandwidth of device memory from its clock and bus width; nothing if the vendor does not report these.
 [[nodiscard]] std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info);
 
-// Adds `theoretical_bytes_per_second` to the bandwidths that something else in the topology bounds: device memory by
-// its bus, shared memory by its banks, and so what is read of a cache that is carved out of the same memory.
+// Adds `theoretical_bytes_per_second` to bandwidths with a known bound: device memory by its bus, shared memory by its
+// banks, and reads of a cache that lies in the same banks.
 void add_theoretical_bandwidths(Topology& topology);
 
 }  // namespace gputopo

@@ -20,7 +20,7 @@ namespace {
 
 Attribute memory_size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
 
-// Where loads that bypass L1 show one level, it is memory only if those that may hit L1 show none that is farther.
+// A single level of loads that bypass L1 is memory only if loads through L1 show no farther level.
 void require_no_farther_level(Context& context, const probe::Survey& survey) {
   if (survey.site.space != Space::kGlobalBypassL1) return;
   constexpr double kFarther = 1.15;
@@ -46,7 +46,7 @@ Attribute memory_bandwidth(Context& context, const ElementInfo&) {
   return probe::measure_bandwidth(lab, probe::memory_streams(lab, kOp), "best_stream");
 }
 
-// With the whole way from the first cache to memory beside it.
+// With samples of the bandwidth over all footprints from the first cache to memory.
 Attribute memory_sm_read_bandwidth(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   Attribute attribute = probe::measure_bandwidth(lab, probe::one_sm_memory_streams(lab), "best_stream_of_one_sm");
@@ -70,29 +70,29 @@ Attribute memory_loaded_latency(Context& context, const ElementInfo& element) {
 struct Pattern {
   std::string name;
   double cycles = 0;
-  bool is_sum = false;  // not measured by itself
+  bool is_sum = false;  // a sum, not measured directly
 };
 using Patterns = std::vector<Pattern>;
 
-// One way to memory: loads that L1 may answer, or that pass it by.
+// A path to memory: through L1, or past it.
 struct Way {
-  std::string prefix;  // of the names of its patterns
+  std::string prefix;  // for the names of its patterns
   probe::Site site;
-  std::optional<double> l2_cycles;  // of a load that L2 answers; nothing where there is none
+  std::optional<double> l2_cycles;  // latency of an L2 hit; unset if there is no L2
   bool l2_is_sum = false;
   double memory_cycles = 0;
   probe::ToMemory to_memory = probe::ToMemory::kEvicted;
 };
 
-// Loads of one way whose translation hits, and misses each level of TLB, as far as levels show. What a miss adds to
-// loads that L2 answers is taken from loads that pass L1 by; of memory it is timed as it is.
+// The latencies of one way with a TLB hit and with a miss in each TLB level that shows. For L2 hits, the miss
+// penalties of loads that bypass L1 are added; loads from memory are timed directly.
 Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way) {
   Patterns from_l2;
   Patterns from_memory = {{"memory_tlb_hit", way.memory_cycles}};
   double translated = way.l2_cycles.value_or(0);
   if (way.l2_cycles) from_l2.push_back({"l2_hit_tlb_hit", translated, way.l2_is_sum});
   for (const ElementInfo* level : elements_of(context.vendor())) {
-    if (level->kind != ElementKind::kTlb || level->space) continue;  // no textures
+    if (level->kind != ElementKind::kTlb || level->space) continue;  // no texture TLBs
     const probe::TlbSurvey& tlbs = context.surveys.tlbs();
     if (level->depth >= tlbs.levels.size()) break;
     const bool window = probe::is_window(tlbs, level->depth);
@@ -113,15 +113,15 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
   return from_l2;
 }
 
-// Loads that L1 may answer, alone, so that what SMs share can be emptied.
+// Loads that L1 may answer. Programs run alone, so that shared caches can be evicted.
 probe::Site site_through_l1(const Context& context) {
   probe::Site site = context.surveys.site(Space::kGlobal);
   site.exclusive = true;
   return site;
 }
 
-// The way through L1, which on some GPUs takes longer than past it (Mei et al. 2014, Table 3). Nothing where L1 answers
-// no loads of memory, there is no other way, or it does not show.
+// The way through L1, which on some GPUs takes longer than the way past it (Mei et al. 2014, Table 3). Nothing if L1
+// does not cache global loads, no loads can bypass L1, or the result is inconclusive.
 std::optional<Way> way_through_l1(Context& context) try {
   if (!context.bench().has_space(Space::kGlobalBypassL1)) return std::nullopt;
   const Attribute& latency = context.attribute(ElementId::kL1, AttributeId::kLatency);
@@ -144,7 +144,7 @@ std::optional<Way> way_through_l1(Context& context) try {
   return std::nullopt;
 }
 
-// The latency of L2; nothing where global loads pass none.
+// The latency of L2; nullptr if global loads do not use it.
 const Attribute* l2_of_globals(Context& context) {
   try {
     context.caches.require_l2_of_globals(ElementId::kL2);
@@ -160,8 +160,8 @@ SampleTable latency_surface(Context& context) {
   return probe::measure_latency_surface(lab, site, context.surveys.begun_survey(site).timer_cycles);
 }
 
-// Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
-// and sums where a pattern adds one to the other.
+// Latencies by where a load is served and how its address is translated (Mei et al. 2014, Table 3). Patterns are
+// measured, or are sums of measured values.
 Attribute latency_patterns(Context& context, const ElementInfo& element) {
   Patterns patterns;
   const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kLatency);
@@ -188,7 +188,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   if (l2 != nullptr) {
     if (const std::optional<Way> through_l1 = way_through_l1(context)) add(*through_l1);
   }
-  // The others are measured as they are, so that no sum of these need be one of those.
+  // The other patterns are measured directly, so they need not equal the sums.
   std::vector<std::string> sums;
   std::vector<double> cycles;
   for (const Pattern& pattern : patterns) {

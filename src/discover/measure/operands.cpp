@@ -6,7 +6,7 @@
 namespace gputopo {
 namespace {
 
-// The constant cache as large as the one that serves operands, if there is one: nearest first.
+// The nearest constant cache whose size interval overlaps that of the operand cache; empty if there is none.
 std::string constant_cache_like(Context& context, const probe::FoundOperandCache& cache) {
   for (const ElementId id : {ElementId::kConstantL1, ElementId::kConstantL15}) {
     const Attribute& size = context.attribute(id, AttributeId::kSize);

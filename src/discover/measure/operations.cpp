@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kNotYet = "ended before its turn";
 
-// What may wait for another clock than the SM's comes first: its cycles are more or fewer once matrices have lowered
-// that. These come last.
+// Operations that may wait for another clock than the SM's come first: matrix operations lower the SM clock, which
+// changes their cycles. Matrix operations come last.
 constexpr OperationClass kOrder[] = {
     OperationClass::kControl,         OperationClass::kClock,    OperationClass::kArithmetic,
     OperationClass::kComparison,      OperationClass::kLogic,    OperationClass::kConversion,
@@ -83,7 +83,7 @@ void OperationSteps::measure_latencies() {
 std::vector<Instruction> OperationSteps::found() const {
   std::vector<Instruction> all = found_;
   for (const Instruction& instruction : found_latency_) {
-    // Nobody asked for this one by name.
+    // Nobody requested this operation by name.
     const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
     if (latency->reason != Reason::kNotSupported) all.push_back(instruction);
   }

@@ -1,5 +1,5 @@
-// The operations of the compute units: a step for each class of them, for they share compiled modules; one for those of
-// which only the latency is wanted.
+// The steps of operations: one for each class, because its operations share compiled modules, and one for all
+// operations of which only the latency is wanted.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,28 @@
 
 namespace gputopo {
 
-// Why attributes that --full measures are left out.
+// The reason for attributes that only --full measures.
 inline constexpr std::string_view kOnlyInFull = "takes its time; --full measures it";
 
 struct WantedOperations {
-  std::vector<OperationId> all;        // of which all attributes are wanted
-  std::vector<OperationId> latencies;  // of which the latency is
-  bool pipes = false;                  // the units that they share
+  std::vector<OperationId> all;        // with all of their attributes
+  std::vector<OperationId> latencies;  // with their latency only
+  bool pipes = false;                  // the execution units that operations share
   [[nodiscard]] bool empty() const { return all.empty() && latencies.empty() && !pipes; }
 };
 
 class OperationSteps {
  public:
-  // In the order of the catalogue, whatever that of `wanted`.
+  // Results are in the order of the catalogue, whatever the order of `wanted`.
   OperationSteps(probe::Bench& bench, Scheduler& scheduler, const WantedOperations& wanted);
 
   [[nodiscard]] std::size_t count() const { return classes_.size() + (latencies_.empty() ? 0 : 1) + (pipes_ ? 1 : 0); }
   // For Device::expect().
   [[nodiscard]] std::vector<Program> expected() const;
   void measure();
-  // All that are wanted: what was measured so far, and of the others that they were not. Of those of which every run
-  // tells the latency, what this GPU has.
+  // All requested operations: what was measured so far, and unavailable values for the others. Operations that are
+  // measured in every run are left out if this GPU lacks them.
   [[nodiscard]] std::vector<Instruction> found() const;
-  // The units that they share, if wanted.
   [[nodiscard]] const std::optional<Attribute>& pipes() const { return pipes_; }
 
  private:

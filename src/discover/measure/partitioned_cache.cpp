@@ -1,5 +1,4 @@
-// The cache that all SMs share: its partitions and slices, what it takes from each SM, and what it fetches as the
-// driver is asked to.
+// The cache that all SMs share: partitions, slices, latency from each SM, and fetches under the driver's limit.
 #include <fmt/format.h>
 
 #include "discover/measure/step.h"

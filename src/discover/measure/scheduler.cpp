@@ -64,7 +64,7 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
   const auto key = std::pair(element, attribute);
   if (const auto found = results_.find(key); found != results_.end()) return usable(found->second);
   const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
-  // After the end nothing is measured, and a watchdog collects what there is while a step is held in a driver's call.
+  // After the end nothing is measured. A watchdog then collects the results while a step is blocked in a driver call.
   if (const auto first = std::ranges::find(running_, name); !ended_ && first != running_.end()) {
     throw CircularRequest(fmt::format("{} -> {}", fmt::join(first, running_.end(), " -> "), name));
   }
@@ -89,7 +89,7 @@ Attribute Scheduler::timed(const std::string& name, const std::function<Attribut
   running_.push_back(name);
   Attribute result = guarded(measure);
   running_.pop_back();
-  // What it needed may have met the end: that is why there is no value.
+  // If a value that it needed met the end of the discovery, that is the reason.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
   Spent spent = spent_so_far();
   spent -= begin;

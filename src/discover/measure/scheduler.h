@@ -1,6 +1,6 @@
-// Runs the steps of a discovery, each once and only when it is asked for: what fails costs its own attribute and those
-// that rest on the same finding, and what ends the discovery (the user, the budget, a lost device) is the reason of all
-// that follow. Knows no attribute.
+// Runs the steps of a discovery, each once and only on request. A failure costs the step's own attribute and those
+// that rest on the same finding. What ends the discovery (the user, the budget, a lost device) is the reason of all
+// later attributes. Knows no attribute.
 #pragma once
 
 #include <functional>
@@ -25,18 +25,18 @@ class Scheduler {
   Scheduler(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress)
       : bench_(bench), measure_(std::move(measure)), on_progress_(std::move(on_progress)) {}
 
-  // For progress: how many there are to come, and that one of them is done.
+  // For progress: the number of steps to come, and that one of them is done.
   void expect(std::size_t total) { total_ = total; }
   void count_done() { ++done_; }
   void report_end() { report_progress(""); }
-  // No more programs, for the device does not answer.
+  // Runs no more programs, because the device does not respond.
   void give_up(const std::string& why) { static_cast<void>(end(Reason::kDeviceError, why)); }
 
-  // Measured now if it was not yet. The reference stays valid. An attribute that needs itself has no value, and the
-  // reason names the attributes in between.
+  // The attribute, measured now if necessary. The reference stays valid. An attribute that depends on itself has no
+  // value; the reason names the attributes in between.
   const Attribute& attribute(ElementId element, AttributeId attribute);
 
-  // A step by itself, which no other asks for: why there is nothing, if it found nothing.
+  // Runs a step that no other step asks for. Returns the reason if it found nothing.
   [[nodiscard]] std::optional<Absence> step(const std::string& name, const std::function<void()>& measure);
 
   [[nodiscard]] bool complete() const { return !ended_; }
@@ -44,7 +44,7 @@ class Scheduler {
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  // The time that has passed, and where the device's went.
+  // Elapsed time, and how the device spent it.
   struct Spent {
     double seconds = 0;
     DeviceTimes device;
@@ -55,8 +55,8 @@ class Scheduler {
   [[nodiscard]] Spent spent_so_far() const;
   [[nodiscard]] Attribute guarded(const std::function<Attribute()>& measure);
   [[nodiscard]] Attribute timed(const std::string& name, const std::function<Attribute()>& measure);
-  // As a step may use it: one that was disturbed may be there, and a step that took it for absent would be wrong.
-  // Throws Disturbed then.
+  // A result as another step may use it. Throws Disturbed for a disturbed result: the element may exist, and a step
+  // that took it for absent would be wrong.
   [[nodiscard]] const Attribute& usable(const Attribute& result) const;
   [[nodiscard]] Attribute end(Reason reason, const std::string& detail);
   void report_progress(const std::string& probe);
@@ -65,11 +65,11 @@ class Scheduler {
   Measure measure_;
   std::function<void(const Progress&)> on_progress_;
   std::map<std::pair<ElementId, AttributeId>, Attribute> results_;
-  std::optional<Absence> ended_;  // set: no more programs; why
+  std::optional<Absence> ended_;  // set after the end: the reason
   std::vector<ProbeTime> timing_;
   std::vector<std::string> warnings_;
-  Spent nested_;                      // in steps that the running one asked for
-  std::vector<std::string> running_;  // steps, each asked for by the one before
+  Spent nested_;                      // in steps that the running step asked for
+  std::vector<std::string> running_;  // running steps, each requested by the one before
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };

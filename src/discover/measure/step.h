@@ -1,4 +1,4 @@
-// How attributes are measured, as data: one step for each attribute of each kind of element that the catalogue covers.
+// How attributes are measured, as data: one step for each attribute of each kind of element in the catalogue.
 #pragma once
 
 #include <span>
@@ -13,28 +13,27 @@ namespace gputopo {
 struct Step {
   ElementKind kind;
   AttributeId attribute;
-  // Throws what probes and devices throw; each such failure has a reason of its own in the report.
+  // Throws whatever probes and devices throw; each kind of failure has its own reason in reports.
   Attribute (*measure)(Context& context, const ElementInfo& element);
-  // Programs for Device::expect(), if its code takes long to compile.
+  // Programs for Device::expect(), if the step's code takes long to compile.
   std::vector<Program> (*expected)(const DeviceInfo& info) = nullptr;
-  // Whether it heats the GPU for seconds, and so comes after all that depends on clocks.
+  // Whether the step heats the GPU for seconds. Such steps run after all that depends on clocks.
   bool heats = false;
 };
 
-// For steps that need nothing but a lab.
+// For steps that only need a lab.
 template <Attribute (*kMeasure)(probe::Lab&)>
 [[nodiscard]] Attribute measured_by(Context& context, const ElementInfo&) {
   return context.found_by(kMeasure);
 }
 
-// For steps whose programs are of a kind that one kernel runs.
+// For steps whose kind of program has a single kernel.
 template <typename Kind>
 [[nodiscard]] std::vector<Program> one_kernel_of(const DeviceInfo&) {
   return {Kind{}};
 }
 
-// The source of each kind of element defines its own. This is the order of the measurement; what needs another's result
-// asks for it.
+// Defined in the source of each kind of element. This is the order of measurement; a step asks for results it needs.
 [[nodiscard]] std::span<const Step> cache_steps();
 [[nodiscard]] std::span<const Step> cache_traffic_steps();  // after cache_steps(), of the same caches
 [[nodiscard]] std::span<const Step> change_point_steps();
@@ -47,9 +46,9 @@ template <typename Kind>
 [[nodiscard]] std::span<const Step> cluster_steps();
 [[nodiscard]] std::span<const Step> unit_steps();
 
-// All of them.
+// All steps, in the order of measurement.
 [[nodiscard]] const std::vector<Step>& measure_steps();
-// Nothing where the catalogue has no such cell.
+// Nullptr if the catalogue has no such attribute for the kind.
 [[nodiscard]] const Step* find_step(ElementKind kind, AttributeId attribute);
 
 }  // namespace gputopo

@@ -8,7 +8,7 @@
 namespace gputopo {
 namespace {
 
-// Of a level that is one.
+// Throws NotPresent if the level is a window of page tables and no TLB.
 const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) {
   if (element.space == Space::kTexture) return context.surveys.texture_tlbs();
   const probe::TlbSurvey& survey = context.surveys.tlbs();

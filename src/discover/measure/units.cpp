@@ -38,7 +38,7 @@ Attribute jump(Context& context, const ElementInfo&) {
 Attribute divergence_cost(Context& context, const ElementInfo&) { return context.sides().cost; }
 Attribute sides_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
 
-// The operations that a GPU may do arithmetic of a type by; the one that does most counts.
+// Operations that may reach the peak of a type; the fastest one counts.
 struct PeakRow {
   AttributeId attribute;
   std::vector<OperationId> operations;
@@ -82,7 +82,7 @@ Attribute peak(Context& context, const ElementInfo&) {
   return attribute;
 }
 
-// `kAttribute`: the peak of the same arithmetic.
+// `kAttribute` is the peak of the same arithmetic.
 template <AttributeId kAttribute>
 Attribute sustained(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
@@ -165,7 +165,7 @@ std::vector<OperationId> peak_operations(const DeviceInfo& info) {
     std::ranges::copy_if(row.operations, std::back_inserter(operations), has_text);
     if (operations.size() == before) operations.push_back(row.operations.front());
   }
-  // What Volta's unit does is a sequence on all later ones.
+  // Volta's matrix operation is a sequence of instructions on all later GPUs.
   const bool has_later = refusal_by_capability(info.compute_capability_major, info.compute_capability_minor,
                                                info_of(OperationId::kMmaSmallF32F16))
                              .empty();

@@ -8,8 +8,8 @@
 
 namespace gputopo {
 
-// The operations whose peaks such a GPU may have; they are measured together. Where it has none for a peak, one
-// operation stands for all of that peak, and is refused.
+// The operations whose peaks such a GPU may have; they are measured together. If the GPU has none for a peak, one
+// operation stands for it and is refused.
 [[nodiscard]] std::vector<OperationId> peak_operations(const DeviceInfo& info);
 
 }  // namespace gputopo

@@ -12,13 +12,13 @@ namespace gputopo::probe {
 namespace {
 
 struct BandwidthParameters {
-  // Of each of the shapes that are best at first, of which the median counts, or chance would pick the shape; odd.
+  // Runs of each of the best shapes; the median counts, or chance would choose the shape. Odd.
   int runs = 3;
-  // So many of them. More: a shape whose first run was disturbed is not passed over; takes longer.
+  // Number of these shapes. Larger values keep a shape whose first run was disturbed, but take longer.
   std::size_t contenders = 3;
-  // Until the best is known streams are shorter by this factor. Larger: how a launch begins and ends decides too.
+  // Streams that choose the shape are this much shorter. Larger values let the start and end of launches decide too.
   std::uint32_t shorter = 3;
-  // Of the best, for the value: no fewer, and no more than it takes until their interval is as narrow as it gets.
+  // Runs of the best shape for its value: at least, and at most until its interval is as narrow as clock drift allows.
   int least_repeats = 5;
   int most_repeats = 9;
 };
@@ -29,13 +29,13 @@ double bandwidth(Lab& lab, const StreamProgram& program) {
   return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0;
 }
 
-// `rates`, of earlier runs, and of as many more as make the median.
+// Adds runs to the earlier `rates` up to the number that gives the median.
 double median_of_runs(Lab& lab, const StreamProgram& program, std::vector<double> rates) {
   while (std::ssize(rates) < kBandwidthParameters.runs) rates.push_back(bandwidth(lab, program));
   return stats::median(rates);
 }
 
-// Whose rates tell which is the best.
+// Short versions, which only choose the best shape.
 std::vector<StreamProgram> shortened(std::vector<StreamProgram> shapes) {
   for (StreamProgram& shape : shapes) shape.repeats = std::max(1u, shape.repeats / kBandwidthParameters.shorter);
   return shapes;
@@ -86,13 +86,13 @@ SampleTable table_of_repeats(const std::vector<double>& rates) {
   return table;
 }
 
-// Of each stream, by its footprint.
+// One rate per stream, by its footprint.
 SampleTable rates_of(Lab& lab, const std::vector<StreamProgram>& streams, std::string name, Column footprint) {
   lab.expect(std::vector<Program>(streams.begin(), streams.end()));
   SampleTable table =
       make_table(std::move(name), Plot::kLine, {std::move(footprint), series("sms", "sms"), bandwidth_column()});
   for (const StreamProgram& stream : streams) {
-    // The better of two: what disturbs one only takes time.
+    // The faster of two runs, because disturbances only slow a stream.
     const double rate = std::max(bandwidth(lab, stream), bandwidth(lab, stream));
     table.data[0].push_back(static_cast<double>(stream.bytes));
     table.data[1].push_back(stream.sms == 0 ? lab.info().sm_count : stream.sms);
@@ -111,7 +111,7 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   const std::optional<std::size_t> best = best_shape(by_shape);
   if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
   const StreamProgram& shape = candidates[*best];
-  Lab of_best = lab.another();  // the clock of these runs is what the value is a rate at
+  Lab of_best = lab.another();  // the conditions of the value are those of these runs only
   const std::vector<double> rates = rates_of_runs(of_best, shape);
   const Rate rate = rate_of_runs(rates);
   Attribute attribute =
@@ -120,7 +120,7 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
   attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape.threads_per_block));
   attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape.loads_in_flight));
-  // All threads of a warp read the same address: it moves once.
+  // All threads of a warp read the same address, which moves once.
   const bool is_broadcast = shape.space == Space::kConstant || shape.space == Space::kScalar;
   if (is_broadcast) attribute.add_detail("counted", std::string("once_per_warp"));
   if (of_best.conditions().sm_clock_mhz() > 0) {

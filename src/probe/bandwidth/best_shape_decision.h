@@ -1,4 +1,4 @@
-// The best of a few shapes of stream, and the rate of it.
+// Chooses the best of a few stream shapes and computes its rate.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,19 @@
 
 namespace gputopo::probe {
 
-// The place of the highest rate, the first of those that are alike. Nothing where none is above 0: they ended within
-// the timer's resolution.
+// Index of the highest rate, the first of equal ones. Empty if all are 0, within the timer's resolution.
 [[nodiscard]] std::optional<std::size_t> best_shape(std::span<const double> bytes_per_second);
 
-// The places of the highest rates, at most so many, the highest first: shapes that are looked at again.
+// Indices of up to `most` highest rates, highest first: the shapes to run again.
 [[nodiscard]] std::vector<std::size_t> best_shapes(std::span<const double> bytes_per_second, std::size_t most);
 
 struct Rate {
-  double bytes_per_second = 0;  // the median
-  stats::Interval interval;     // of the mean, and what the clocks may drift by around the median
+  double bytes_per_second = 0;  // median
+  stats::Interval interval;     // of the mean, at least clock drift around the median
 };
-// Of at least one run. The shape is run again for it, or chance would have picked the value.
+// Needs at least one run, and new ones, because chance helped the first runs to choose the shape.
 [[nodiscard]] Rate rate_of_runs(std::span<const double> bytes_per_second);
-// Whether more runs would not narrow the interval: the runs differ by less than what the clocks may drift by.
+// Whether the runs differ by less than clock drift, so that more runs would not narrow the interval.
 [[nodiscard]] bool is_settled(std::span<const double> bytes_per_second);
 
 }  // namespace gputopo::probe

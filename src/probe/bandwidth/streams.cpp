@@ -10,22 +10,21 @@
 namespace gputopo::probe {
 namespace {
 
-// Bytes that a launch moves. More: its start and its end count for less; fewer: more launches in the same time.
+// Bytes that a launch moves. Larger values reduce the weight of its start and end; smaller ones allow more launches.
 constexpr double kBytesOfBlock = 64e6;  // about a millisecond at 64 B per clock
 constexpr double kConstantBytesOfBlock = kBytesOfBlock / 8;
-constexpr double kOneWarpPart =
-    1.0 / 8;  // of these, of a block of one warp, which takes at least so many times as long
+constexpr double kOneWarpPart = 1.0 / 8;  // of these bytes, for a block of one warp: at least 8 times slower
 constexpr double kBytesOfSharedCache = 4e9;
 constexpr double kBytesOfOneSm = 8e6;  // about a tenth of a millisecond
-// Of the last cache: what one SM reads of memory. More: it takes longer; fewer: the cache serves some of it.
+// Footprint in memory of one SM, in sizes of the last cache. Larger: slower; smaller: the cache serves part.
 constexpr std::uint64_t kOneSmMemoryFactor = 4;
-constexpr double kPassesOverMemory = 6;  // what the last blocks of a launch take longer then hardly counts
+constexpr double kPassesOverMemory = 6;  // so that the last blocks of a launch hardly count
 
-constexpr std::uint64_t kScratchpadBytes = 16 << 10;    // of an SM: what every GPU has
+constexpr std::uint64_t kScratchpadBytes = 16 << 10;    // of an SM; every GPU has this much
 constexpr std::uint64_t kLeastSharedBytes = 256 << 10;  // of all SMs, in a cache that they share
-constexpr std::uint64_t kMemoryFactor = 32;             // of the last cache
-// Of device memory, whatever the last cache is said to be: an L3 that the vendor's interface does not tell may stand
-// behind the one that it tells. Four times the largest that has been built.
+constexpr std::uint64_t kMemoryFactor = 32;             // in sizes of the last cache
+// Least footprint in device memory, whatever size of the last cache is reported: an L3 that the interface does not
+// report may lie behind it. Four times the largest L3 ever built.
 constexpr std::uint64_t kLeastMemoryBytes = 1ull << 30;
 
 struct StreamTrialShape {
@@ -35,22 +34,22 @@ struct StreamTrialShape {
 };
 constexpr StreamTrialShape kFullSm[] = {{1, 1024, 4}, {1, 1024, 8}, {2, 1024, 4},
                                         {2, 1024, 8}, {4, 512, 4},  {4, 512, 8}};
-// Behind another cache one warp: several would follow close behind each other, and more or less by chance find in the
-// nearer cache what the first has fetched.
-// Of one SM, a block.
+// A block of one SM.
 constexpr StreamTrialShape kOneBlock[] = {{1, 1024, 4}, {1, 1024, 8}, {1, 512, 8}, {1, 512, 16}};
+// One warp for a cache behind another: several would follow each other closely and, more or less by chance, hit in the
+// nearer cache what the first has fetched.
 constexpr StreamTrialShape kOneWarp[] = {{1, 32, 4}, {1, 32, 8}, {1, 32, 16}};
 
 std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes) {
   return static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(footprint_bytes), 1.0, 1e6));
 }
 
-// `stream` in each of the shapes. Its bytes are those of an SM where every block has its own, else those of all SMs; so
-// are the bytes of a launch, of one block.
+// `stream` in each of the shapes. Its bytes are per SM if each block has its own, else for all SMs. The same holds for
+// `bytes_per_launch`: per block or in all.
 std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<const StreamTrialShape> shapes,
                                      double bytes_per_launch) {
   const bool constant = stream.space == Space::kConstant;
-  // Lanes of a warp load neighbouring vectors, of constants all the same one.
+  // Lanes of a warp load neighboring vectors, but all the same constant.
   const std::uint64_t granule = std::uint64_t{stream.vector_bytes} * (constant ? 1 : 32);
   std::vector<StreamProgram> programs;
   for (const StreamTrialShape& shape : shapes) {
@@ -58,7 +57,7 @@ std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<cons
     program.blocks_per_sm = shape.blocks_per_sm;
     program.threads_per_block = shape.threads_per_block;
     program.loads_in_flight = shape.loads_in_flight;
-    // All constants are one array, of which each block reads all.
+    // All constants are one array, which every block reads completely.
     if (stream.per_block && !constant) program.bytes /= shape.blocks_per_sm;
     program.bytes = std::max(program.bytes / granule, std::uint64_t{1}) * granule;
     program.repeats = repeats_for(bytes_per_launch, program.bytes);
@@ -67,9 +66,9 @@ std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<cons
   return programs;
 }
 
-// Most caches of an SM pass on what is written, and the next takes that best from neighbouring lines: apart, the SMs
-// meet at some of its slices more than at others, by chance of where their arrays lie. So all SMs write to one array
-// too, in the shapes that are like the first but for what is under way.
+// Most L1 caches pass writes on, and L2 takes neighboring lines best. With an array per SM, the SMs meet at some
+// slices more than at others, depending on where their arrays lie. So all SMs also write to one array, in shapes that
+// differ from the first only in the accesses under way.
 std::vector<StreamProgram> writes_together(const Lab& lab, std::span<const StreamProgram> apart,
                                            std::uint64_t footprint_bytes) {
   StreamProgram together = apart.front();
@@ -86,7 +85,7 @@ std::vector<StreamProgram> writes_together(const Lab& lab, std::span<const Strea
   return programs;
 }
 
-// A power of two, so that every run streams over the same: half of what fits, but more than the caches before it hold.
+// A power of two, so that every run has the same footprint: half of what fits, but more than nearer caches hold.
 std::uint64_t shared_cache_bytes(const Cache& cache) {
   const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
   const std::uint64_t bytes = std::max(half, std::bit_ceil(2 * cache.nearer_bytes));
@@ -97,7 +96,7 @@ std::uint64_t shared_cache_bytes(const Cache& cache) {
   return std::max(bytes, std::min(kLeastSharedBytes, std::bit_floor(cache.fits_bytes)));
 }
 
-// Of an SM's own: half of what fits, but more than the caches before it hold.
+// For a cache of one SM: half of what fits, but more than nearer caches hold.
 std::uint64_t own_cache_bytes(const Cache& cache) {
   return std::max(std::bit_floor(cache.fits_bytes / 2), std::min(cache.fits_bytes, 2 * cache.nearer_bytes));
 }
@@ -129,7 +128,7 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
 }
 
 std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
-  // By one warp, as all caches behind another one that programs reach beside others.
+  // One warp, as for any cache behind another one that does not need exclusive programs.
   if (!cache.site().exclusive) {
     return in_shapes({.space = cache.site().space, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
                      kOneWarp, kOneWarpPart * kBytesOfOneSm);
@@ -144,8 +143,8 @@ std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab) {
 
 std::vector<StreamProgram> footprint_streams(const Lab& lab) {
   constexpr double kPerOctave = 2;
-  constexpr std::uint64_t kFirstBytes = 64 << 10;       // that a block of an SM reads at a time
-  constexpr std::uint64_t kFirstBytesOfSm = 128 << 10;  // so that each has its share
+  constexpr std::uint64_t kFirstBytes = 64 << 10;       // that a block of one SM reads at a time
+  constexpr std::uint64_t kFirstBytesOfSm = 128 << 10;  // so that each SM has work
   constexpr double kBytesOfAll = kBytesOfSharedCache / 4;
   std::vector<StreamProgram> programs;
   const auto add = [&](double first, std::uint32_t sms, double bytes_of_launch) {
@@ -169,7 +168,7 @@ std::vector<StreamProgram> cold_footprint_streams(const Lab& lab) {
     program.repeats = kPasses;
     program.evict_bytes = lab.tells_last_cache() ? evictor : std::max(evictor, kLeastMemoryBytes);
   }
-  // What is left over of a round of all a block's loads waits once more for memory, which is much of a short pass.
+  // Loads beyond the last whole round of a block wait once more for memory, which is much of a short pass.
   std::erase_if(programs, [&](const StreamProgram& program) {
     const std::uint64_t round = program.threads_per_block * program.vector_bytes * program.loads_in_flight;
     return program.bytes % round != 0 || program.bytes + program.evict_bytes > lab.info().max_array_bytes;

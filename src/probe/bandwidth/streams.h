@@ -1,6 +1,5 @@
-// The streams that bandwidth is looked for with: how much of what they move, in how many blocks and threads with how
-// many accesses under way. Which shape is fastest differs from GPU to GPU, so a few are tried. What fools them: a
-// footprint that another cache serves.
+// The streams that measure bandwidth: their footprints, blocks, threads and accesses under way. The fastest shape
+// differs between GPUs, so several are tried. What fools them: a footprint that another cache serves.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +9,23 @@
 
 namespace gputopo::probe {
 
-// Over half of what fits a cache, and clearly more than the caches before it hold.
+// Streams over half of what fits the cache, but clearly more than nearer caches hold.
 [[nodiscard]] std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op);
-// Over memory on the chip that programs address.
+// Streams over shared memory or LDS.
 [[nodiscard]] std::vector<StreamProgram> scratchpad_streams(StreamOp op);
-// By one SM: over what cache_streams() are of a cache that SMs share, and over four times the last cache.
+// Streams of one SM: over the footprint of cache_streams() for a shared cache, or over four times the last cache.
 [[nodiscard]] std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache);
 [[nodiscard]] std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab);
-// By one SM, over ever larger arrays from what fits any cache to four times the last one; and by all SMs together, from
-// what has work for each of them. Each stream once over at least so many bytes that its start and end hardly count.
+// Streams over growing arrays, up to four times the last cache: by one SM, from an array that fits any cache; by all
+// SMs, from an array with work for each. Each launch moves enough bytes that its start and end hardly count.
 [[nodiscard]] std::vector<StreamProgram> footprint_streams(const Lab& lab);
-// The same, each pass over what no cache holds; of those that are whole rounds of the loads of a block.
+// The same, but each pass finds no cached data. Only footprints that are whole rounds of a block's loads.
 [[nodiscard]] std::vector<StreamProgram> cold_footprint_streams(const Lab& lab);
-// Over memory_stream_bytes() of device memory.
+// Streams over memory_stream_bytes() of device memory.
 [[nodiscard]] std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op);
 
-// Many times the last cache, so that a pass finds next to nothing of the one before there; no more than a quarter of
-// the largest array.
+// Many times the last cache, so that a pass finds almost nothing of the pass before in it. At most a quarter of the
+// largest array that the device allows.
 [[nodiscard]] std::uint64_t memory_stream_bytes(const Lab& lab);
 
 }  // namespace gputopo::probe

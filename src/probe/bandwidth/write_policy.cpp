@@ -15,27 +15,27 @@ namespace gputopo::probe {
 namespace {
 
 struct StoresParameters {
-  // Elements that are stored and then loaded, to see which caches have them: 16 KiB, so that the timing of each is kept
-  // and a few hundred sectors vote; less where the cache is small.
+  // Elements that are stored and then loaded to see which caches hold them: 16 KiB, so that every latency is kept and
+  // a few hundred sectors vote. Small caches use fewer.
   std::uint64_t elements = 1024;
-  // Of what fits, in parts: stored and unstored together. More: fewer lines vote; at one the last lines may not fit.
+  // Divisor of what fits: the room of both parts. Larger: fewer lines vote; at 1 the last lines may not fit.
   std::uint64_t fitting_parts = 2;
-  // Copies of a program that has the GPU to itself: each drives everything out of L2 first.
+  // Copies of an exclusive program; each first evicts all of L2.
   std::uint32_t exclusive_copies = 3;
-  // Lines that vote at least, over all copies: where L2 replaces at random, one line of twenty outlives its sweep.
+  // Least number of voting lines over all copies. With random replacement, one L2 line in 20 outlives its sweep.
   std::uint64_t least_votes = 15;
-  // Rounds of copies, while a round does not decide. More: more patience with noise, and as many more sweeps of L2.
+  // Rounds of copies until they decide. Larger values tolerate more noise and take as many more sweeps of L2.
   std::size_t rounds = 9;
-  // Of memory loads, where less than this part can be told from hits, each line is compared with itself once the first
-  // round has not decided. Larger: more often, which takes three sweeps.
+  // If a smaller part of memory loads is distinguishable from hits, later rounds compare each line with itself. Larger
+  // values do that more often, which takes three sweeps.
   double nearly_all_told = 0.9;
 };
 constexpr StoresParameters kStores;
 
 struct BesideReadsParameters {
-  // Of a stream: some milliseconds, on whatever GPU.
+  // Bytes of a stream: a few milliseconds on any GPU.
   double stream_bytes = 8e9;
-  // What is written again and again, as a part of the cache: it stays there while reads pass.
+  // Divisor of the cache: the part that is written repeatedly and stays in the cache while reads pass.
   std::uint64_t cache_divisor = 8;
 };
 constexpr BesideReadsParameters kBesideReads;
@@ -44,16 +44,16 @@ double misses_told(const Cache& cache) {
   return 1 - stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles());
 }
 
-// Of what a load from memory takes, where hits end: halfway from what the farthest take.
+// Hit limit relative to a load from memory: halfway between the farthest hits and memory.
 double hit_part(const Cache& cache) {
   const std::vector<stats::Level>& levels = cache.survey->levels;
   return (1 + levels[cache.last_level].mode_cycles / levels.back().mode_cycles) / 2;
 }
 
-// Whether near memory looks like a far hit, so that where lines happen to be at home matters.
+// Whether near memory looks like far hits, so that the homes of the lines matter.
 bool hides_memory(const Cache& cache) { return cache.site().exclusive && misses_told(cache) < kStores.nearly_all_told; }
 
-// Latencies of a timed step.
+// Latencies of a timed step, counted back from the last one (0).
 const std::vector<std::uint32_t>& timed_from_last(const ChaseResult& copy, std::size_t count) {
   const auto is_timed = [](const StepResult& step) { return !step.latencies.empty(); };
   auto step = std::find_if(copy.steps.rbegin(), copy.steps.rend(), is_timed);
@@ -61,7 +61,7 @@ const std::vector<std::uint32_t>& timed_from_last(const ChaseResult& copy, std::
   return step->latencies;
 }
 
-// An array of two equal parts, of whole lines each, that fit together: one that is stored and one that is not.
+// An array of two equal parts of whole lines that fit together: one is stored, the other is not.
 struct TwoParts {
   ChaseArray array;
   std::uint64_t elements = 0;  // of each part
@@ -88,8 +88,8 @@ struct TwoParts {
     return {.kind = StepKind::kTimed, .array = index, .loads = elements, .first = elements};
   }
 
-  // Median over the copies of the part of the lines that the cache holds, by a timed step, counted from the last.
-  // `cold`: one that loads the same lines from memory.
+  // Part of the lines that the cache holds according to timed step `timed`, counted back from the last; median over
+  // the copies. `cold`: a step that loads the same lines from memory, to compare with.
   [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed,
                             std::optional<std::size_t> cold = std::nullopt) const {
     const auto part_of = [&](const ChaseResult& copy) {
@@ -102,7 +102,7 @@ struct TwoParts {
     return stats::median(parts);
   }
 
-  // The same of lines that `of` holds whole.
+  // The same for lines that `of` holds whole.
   [[nodiscard]] double whole(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed) const {
     const std::uint64_t per_fetch = std::min(per_line, of.fetch_bytes / kMinimumStrideBytes);
     std::vector<double> parts;
@@ -134,9 +134,9 @@ struct Question {
   std::function<Decided(const std::vector<ChaseResult>& copies)> decide;
 };
 
-// What is decided of copies of a program in which so many lines vote; while nothing is, of more of them, for most of a
-// few may be disturbed, and of copies that sweep L2 once more each time, for some lines outlive a sweep where L2
-// replaces at random. `surer`: is asked from the second round on where it is there.
+// Runs rounds of copies until they decide. `lines` lines vote in each copy. A round adds copies, because most of a few
+// may be disturbed, and sweeps L2 once more, because with random replacement some lines outlive a sweep. From the
+// second round on, `surer` replaces `first` if it is set.
 template <typename Decided>
 auto decided(Lab& lab, std::string_view method, std::uint64_t lines, const Question<Decided>& first,
              const std::optional<Question<Decided>>& surer) {
@@ -152,7 +152,7 @@ auto decided(Lab& lab, std::string_view method, std::uint64_t lines, const Quest
   }
 }
 
-// Leaves nothing of other arrays in L2, whatever is behind that.
+// Evicts all other arrays from L2, whatever lies behind it.
 ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
   auto l2_bytes = static_cast<double>(lab.info().l2_bytes.value_or(0));
   l2_bytes = std::max(l2_bytes, l2.size_bytes.value_or(0));
@@ -167,7 +167,7 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
   using Allocation = Question<Decision<StoreTreatment>>;
   const Site& site = cache.site();
   const TwoParts parts(cache, line_of(cache));
-  // Arrays of a new program are in no cache of an SM; what the SMs share is evicted first.
+  // No SM has the arrays of a new program in a cache; the program evicts what SMs share first.
   std::vector<ChaseArray> arrays = {parts.array};
   if (site.exclusive) arrays.push_back(l2_evictor(lab, cache));
   const std::vector<ChaseStep> stores_and_loads = {parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
@@ -190,7 +190,7 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
   std::optional<Allocation> surer;
   if (hides_memory(cache)) {
     const ChaseStep cold = parts.stored(StepKind::kTimed);
-    // Whether a sweep leaves lines is asked of the second; the third is before the stores.
+    // The second load shows whether a sweep leaves lines; the third sweep precedes the stores.
     surer = Allocation{[&, cold](std::size_t sweeps) {
                          return program_of(sweeps, {cold, cold, parts.unstored()});
                        },
@@ -228,7 +228,7 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                       }};
   std::optional<Passing> surer;
   if (hides_memory(l2)) {
-    // Both parts are in no cache yet.
+    // Neither part is in a cache yet.
     surer = Passing{[&](std::size_t sweeps) {
                       return program_of(sweeps, {parts.stored(StepKind::kTimed, 1), parts.unstored(1)});
                     },
@@ -244,9 +244,9 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
 
 Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
                                             std::uint64_t memory_bytes, double memory_bytes_per_second) {
-  // What is written, and read where nothing comes from memory.
+  // The part that is written, and also read when nothing comes from memory.
   const std::uint64_t part = std::bit_floor(cache_bytes / kBesideReads.cache_divisor);
-  // The reads alone of each, bytes per second.
+  // Bytes per second of the reads alone.
   const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
     StreamProgram program{.op = op, .space = space, .bytes = bytes, .write_span_bytes = write_span_bytes};
     program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBesideReads.stream_bytes / static_cast<double>(bytes)));

@@ -1,7 +1,7 @@
-// What caches do with stores. Part of an array is stored, element after element at the smallest stride, so that every
-// sector is written whole: a cache that brings in what a store leaves of a sector only when it is loaded would look as
-// if it had not allocated. Then it is loaded, and where the first load of each line is served from tells who has it.
-// What fools it: lines that outlive the eviction of L2, and far hits that take as long as near memory.
+// What caches do with stores. The program stores part of an array, every byte of it, so that no sector is left
+// partial; a cache that fetches the rest of a sector only on a load would seem not to allocate. Then it loads the
+// part: the first load of each line shows which cache has it. What fools it: lines that outlive the eviction of L2;
+// far hits that are as slow as near memory.
 #pragma once
 
 #include "probe/bandwidth/write_policy_decision.h"
@@ -9,18 +9,18 @@
 
 namespace gputopo::probe {
 
-// Of a cache whose line or fetch granularity is known. The details have store_hit: "kept" or "evicted".
+// For a cache with known line or fetch granularity. The detail store_hit is "kept" or "evicted".
 [[nodiscard]] Attribute measure_write_allocate(Lab& lab, const Cache& cache);
-// Of an SM's own cache before an L2 that allocates what is stored: "write_through" or "write_back".
+// For an SM's own cache in front of an L2 that allocates on stores: "write_through" or "write_back".
 [[nodiscard]] Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2);
-// Of the last cache before memory, of `cache_bytes`, which loads of `space` come to first, from what a stream of reads
-// from memory loses to writes that stay within a part of the cache: "write_back" or "write_through". `memory_bytes`: to
-// read, many times the cache. `memory_bytes_per_second`: the most that memory could move, 0 where that is not known.
-// Throws Inconclusive between the two.
+// For the last cache before memory (`cache_bytes`), which loads of `space` reach first: how much a stream of reads
+// from memory loses to writes that stay within a part of the cache decides between "write_back" and "write_through".
+// `memory_bytes`: footprint to read, many times the cache. `memory_bytes_per_second`: peak of the memory, 0 if
+// unknown. Throws Inconclusive if the loss is in between.
 [[nodiscard]] Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
                                                           std::uint64_t memory_bytes, double memory_bytes_per_second);
-// Of a cache that takes `written` bytes a second where what is behind it takes at most `next`: "write_back". Throws
-// NotSupportedError where the difference proves nothing.
+// "write_back" for a cache that sustains `written` bytes per second although what is behind it takes at most `next`.
+// Throws NotSupportedError if the difference proves nothing.
 [[nodiscard]] Attribute write_policy_by_bandwidth(double written, double next);
 
 }  // namespace gputopo::probe

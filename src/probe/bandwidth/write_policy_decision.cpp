@@ -108,10 +108,10 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
     decision.value = WritePolicy::kWriteBack;
     return decision;
   }
-  // Between what writes to memory leave of the reads, and what the caches could copy at best.
+  // Relative to the span from the reads beside writes to memory up to the best copy rate of the caches.
   const double best = std::min(rates.alone, rates.in_cache);
   const double taken = best - rates.beside_memory;
-  // Not `<`: of rates that are all 0, or no numbers, nothing follows.
+  // Not `<`: rates that are all 0 or NaN prove nothing.
   if (!(taken > 0 && taken >= parameters.least_contrast * rates.beside_memory)) {
     decision.why_not = "writes to memory hardly slow reads from it, so they do not tell where writes go";
     return decision;

@@ -1,4 +1,4 @@
-// What caches do with stores, from where lines are found afterwards and from what bandwidth stores leave.
+// What caches do with stores: decided from where loads find lines afterwards, and from the bandwidth left by stores.
 #pragma once
 
 #include <cstdint>
@@ -14,88 +14,85 @@ enum class WritePolicy : std::uint8_t { kWriteThrough, kWriteBack };
 [[nodiscard]] std::string_view to_string(WritePolicy policy);
 
 struct StoresDecisionParameters {
-  // Part of the loads behind stores that decides for hits, and what is left of it for misses: a few are slow for
-  // reasons of their own (a TLB miss, stores still under way). More: more runs are inconclusive; at a half everything
-  // is decided.
+  // Part of the loads after stores that decides for hits; the rest to 1 decides for misses. A few loads are slow for
+  // other reasons (a TLB miss, stores under way). Larger values leave more runs inconclusive; 0.5 decides everything.
   double nearly_all = 0.8;
 };
 
-// Of lines of which each has `loads_per_line` timed loads in a row, the part that the cache holds, by the first load of
-// each. Where far hits take as long as near memory, some misses look like hits: `misses_told` is the part of misses
-// that do not.
+// Part of the lines that the cache holds, by the first of `loads_per_line` consecutive timed loads of each line. Some
+// misses look like hits if far hits are as slow as near memory; `misses_told` is the part of the misses that do not.
 [[nodiscard]] double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
                                    double hit_limit_cycles, double misses_told = 1);
 
-// Of lines of another cache the part that this one holds whole, though it fetches less at a time.
+// Part of another cache's lines that this one holds whole, although it fetches less at a time.
 [[nodiscard]] double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
                                          std::size_t loads_per_fetch, double hit_limit_cycles);
 
-// The part of lines by the first load of each again, where all were loaded from memory before: a hit takes less than
-// `hit_part` of what that took. Wherever the line is at home, both are near or far alike.
+// Part of the lines held, by comparing the first load of each with an earlier load of the line from memory: a hit
+// takes less than `hit_part` of that. Both loads go to the same home, near or far.
 [[nodiscard]] double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
                                   std::size_t loads_per_line, double hit_part);
 
-// Parts of the lines that were found in the cache, each the median over the copies of the program.
+// Parts of the lines found in the cache, each the median over the copies of the program.
 struct StoreHits {
-  double unstored = 0;      // never stored: what the program finds there anyhow
+  double unstored = 0;      // never stored: what the program finds there anyway
   double stored = 0;        // stored while the cache did not hold them
-  double stored_again = 0;  // stored while it did
+  double stored_again = 0;  // stored while the cache held them
 };
 
 struct StoreTreatment {
   bool allocates = false;          // a store that misses brings its line in
-  std::optional<bool> keeps_hits;  // a store that hits leaves its line there; nothing where that is not clear
+  std::optional<bool> keeps_hits;  // a store that hits keeps its line; empty if unclear
 };
 
-// No value where lines are found that were not stored, or some of those that were.
+// No value if lines that were not stored are found, or if only some of the stored lines are.
 [[nodiscard]] Decision<StoreTreatment> decide_allocation(const StoreHits& hits,
                                                          const StoresDecisionParameters& parameters = {});
 
-// Of lines that a store finds in L1 and not in L2, as above.
+// The same for lines that a store finds in L1 but not in L2.
 struct PassingHits {
-  double in_l1 = 0;         // before the store, whole in L1: what of a line is not may be stored past it
-  double unstored = 0;      // never stored, in L2 by loads that bypass L1
+  double in_l1 = 0;         // whole in L1 before the store; missing sectors may be stored past it
+  double unstored = 0;      // never stored, found in L2 by loads that bypass L1
   double stored_in_l2 = 0;  // the same after the store
 };
 
-// Of L1. No value where it does not keep the lines, or where L2 does.
+// For L1. No value if L1 does not keep the lines, or if L2 does.
 [[nodiscard]] Decision<WritePolicy> decide_passing_on(const PassingHits& hits,
                                                       const StoresDecisionParameters& parameters = {});
 
 struct WritesBesideReadsParameters {
-  // Twice the reads are more than memory could move from here on, were the writes to go there as well. More: only what
-  // is far beyond its peak is a proof.
+  // Reads and writes together must exceed the memory peak by this factor to prove write-back. Larger values accept
+  // only rates far beyond the peak as proof.
   double clear = 1.02;
-  // What writes to memory must take from the reads, as a part of what they leave. More: GPUs whose memory has other
-  // lanes for writes are inconclusive; less: noise decides.
+  // Least loss of reads to writes to memory, as part of the rate that remains. Larger values leave GPUs with separate
+  // memory lanes for writes undecided; smaller values let noise decide.
   double least_contrast = 0.2;
-  // Of what writes to memory take from the reads, the part that is left to them where writes stay in the cache: from
-  // here on it is write-back ...
+  // Part of this loss that reads must regain while writes could stay in the cache: from here on it is write-back ...
   double back = 0.5;
-  // ... and up to here write-through. Between the two nothing is decided.
+  // ... and up to here write-through. In between, nothing is decided.
   double through = 0.2;
 };
 
-// Bytes per second that are read from memory.
+// Bytes per second read from memory.
 struct ReadRates {
   double alone = 0;
   double beside_memory = 0;  // while as much is written to memory
-  double beside_cache = 0;   // while as much is written to a part of the cache again and again
-  double in_cache = 0;       // from one part of the cache, while as much is written to another: the most there can be
+  double beside_cache = 0;   // while as much is written repeatedly to a part of the cache
+  double in_cache = 0;       // from one part of the cache, while as much is written to another: the most there is
 };
 
-// Of the last cache before memory; `memory_peak`: bytes per second that memory could move, 0 where that is not known.
+// For the last cache before memory. `memory_peak`: bytes per second that memory can move, 0 if unknown.
 [[nodiscard]] Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_peak,
                                                         const WritesBesideReadsParameters& parameters = {});
 
 struct WriteBandwidthParameters {
-  // Sustained writes that much faster than what is behind can take them stay in the cache: past what bandwidths vary
-  // by.
+  // Sustained writes that are this much faster than what the next level takes stay in the cache. The ratio exceeds the
+  // variation of bandwidths.
   double write_back_ratio = 1.2;
 };
 
-// Of a cache that takes `written` bytes a second where what is behind it takes at most `next`. It can only prove
-// write-back.
+// For a cache that takes `written` bytes per second in front of a level that takes at most `next`. It can only prove
+// write-back, never write-through.
 [[nodiscard]] Decision<WritePolicy> policy_by_bandwidth(double written, double next,
                                                         const WriteBandwidthParameters& parameters = {});
 

@@ -25,7 +25,7 @@ double AccessTrial::cycles() const {
 stats::Interval AccessTrial::interval() const {
   const std::vector<double> means = mean_cycles(copies);
   stats::Interval interval = timing_interval(means, cycles());
-  // What disturbs only ever makes longer.
+  // Disturbances only lengthen a timing, so the fastest copy may be the only undisturbed one.
   if (is_disturbed()) interval.low = std::min(interval.low, *std::ranges::min_element(means));
   return interval;
 }

@@ -24,7 +24,7 @@ CostLine cost_line(std::span<const double> counts, std::span<const double> cycle
 
 stats::Interval slope_interval(double slope_cycles, double error_cycles) {
   constexpr double kTwoSided95 = 1.96;
-  // The ends of the chains cost every count the same, so that the slope has only the drift's part of that.
+  // Chain ends cost the same at every count, so only clock drift widens the interval of the slope.
   const double margin = std::max(kTwoSided95 * error_cycles, IntervalParameters{}.clock_drift * slope_cycles);
   return {slope_cycles - margin, slope_cycles + margin};
 }

@@ -1,5 +1,5 @@
-// What each further one costs, of bank conflicts or addresses: a line through cycles over counts. What fools it: costs
-// that do not grow evenly, which the residual shows.
+// The cost of each further bank conflict or address: the slope of a line through cycles over counts. Costs that do not
+// grow evenly fool it; the residual shows them.
 #pragma once
 
 #include <span>
@@ -13,10 +13,10 @@ struct CostLine {
   double residual_cycles = 0;     // root mean square
   double slope_error_cycles = 0;  // standard error
 };
-// Of at least three points.
+// Needs at least three points.
 [[nodiscard]] CostLine cost_line(std::span<const double> counts, std::span<const double> cycles);
 
-// 95% of a slope with this standard error, and no narrower than the drift of the clocks.
+// 95% confidence interval of a slope with this standard error, at least as wide as the clock drift.
 [[nodiscard]] stats::Interval slope_interval(double slope_cycles, double error_cycles);
 
 }  // namespace gputopo::probe

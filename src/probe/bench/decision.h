@@ -1,4 +1,4 @@
-// What the pure part of a method says of samples: numbers in, a value out, without a device.
+// The result of a method's pure part, which turns numbers into a value without a device.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@ namespace gputopo::probe {
 
 template <typename Value>
 struct Decision {
-  std::optional<Value> value;  // nothing where the samples do not decide
-  std::string basis;           // the figures that it rests on, in words, for the log
-  std::string why_not;         // where there is no value
+  std::optional<Value> value;  // empty if the samples do not decide
+  std::string basis;           // the figures behind the decision, in words, for the log
+  std::string why_not;         // the reason if there is no value
 };
 
 }  // namespace gputopo::probe

@@ -1,4 +1,4 @@
-// Where probes run their programs.
+// Runs the programs of probes.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace gputopo::probe {
 
-// Thrown by Bench::run to end a probe; the discovery turns them into unavailable attributes.
+// Bench::run throws these to end a probe; the discovery turns them into unavailable attributes.
 class Stopped : public Error {
  public:
   Stopped() : Error("ended by the user") {}
@@ -32,13 +32,13 @@ class Inconclusive : public Error {
  public:
   using Error::Error;
 };
-// The element does not exist on this device. what() says how that was seen.
+// The element does not exist on this device. what() gives the evidence.
 class NotPresent : public Error {
  public:
   using Error::Error;
 };
 
-// Other programs had the device whenever it was tried. what() says how that was seen.
+// Other programs used the device during every attempt. what() gives the evidence.
 class Disturbed : public Error {
  public:
   using Error::Error;
@@ -48,25 +48,25 @@ struct BenchOptions {
   double budget_seconds = 60;
   std::uint64_t seed = 1;
   bool keep_samples = true;
-  std::uint64_t carve_out_bytes = 0;  // of programs that ask for none
+  std::uint64_t carve_out_bytes = 0;  // for programs that request none
   const std::atomic<bool>* stop = nullptr;
   bool profile = false;
   std::function<void(const Program&)> on_program;
   std::function<void(const std::string&)> on_log;
 };
 
-// What is done about programs that had company (ProgramResult::had_company).
+// How often and when to repeat programs that had company (ProgramResult::had_company).
 struct Patience {
-  // Of the programs of one batch. Neighbours work in bursts: the pauses between, each twice as long as the one before,
-  // are to outlast one of half a second.
+  // Repeats of one batch. Neighbors work in bursts: the pauses double each time, so that they outlast a burst of half
+  // a second.
   int max_repeats = 8;
   double first_pause_seconds = 0.01;
-  // All pauses of a discovery that did not help: beside a neighbour that never rests that is soon known. Then there is
-  // one repeat more, at once.
+  // Seconds that the futile pauses of a discovery may take together, which soon exposes a neighbor that never rests.
+  // After that, a batch gets one repeat without a pause.
   double all_pauses_seconds = 4;
 };
 
-// What all findings of a discovery share: the device, the clock, the budget, the stop flag. Counts the programs.
+// Shared by all findings of a discovery: the device, the clock, the budget, the stop flag and the program counters.
 class Bench {
  public:
   Bench(Device& device, BenchOptions options);
@@ -75,30 +75,30 @@ class Bench {
   ~Bench();
 
   [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
-  // Whether programs can use it here.
+  // Whether programs can use `space` on this device.
   [[nodiscard]] bool has_space(Space space) const;
-  // Throws NotSupportedError where they cannot.
+  // Throws NotSupportedError if programs cannot use `space`.
   void require_space(Space space) const;
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] const BenchOptions& options() const { return options_; }
   [[nodiscard]] double elapsed_seconds() const;
   [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
-  // Of all programs so far.
+  // The conditions of all programs so far.
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }
-  // Nothing where no profile is wanted.
+  // Empty if no profile is requested.
   [[nodiscard]] std::optional<DeviceTimes> device_times() const {
     return options_.profile ? std::optional(device_.times()) : std::nullopt;
   }
   [[nodiscard]] std::vector<NamedCallTimes> call_times() const { return device_.call_times(); }
   [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
 
-  // --verbose: one line of what was decided and why.
+  // Logs one line for --verbose: a decision and its reason.
   void log(const std::string& line) const;
 
   // See Device::expect().
   void expect(std::span<const Program> programs) { device_.expect(programs); }
 
-  // Programs that had company, and were run again.
+  // Programs that ran again because they had company.
   [[nodiscard]] std::uint64_t programs_repeated() const { return programs_repeated_; }
 
   // Throws Stopped, OverBudget, Disturbed and what the device throws.
@@ -109,7 +109,7 @@ class Bench {
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   [[nodiscard]] std::vector<ProgramResult> run_until_undisturbed(const std::vector<Program>& programs);
   [[nodiscard]] std::vector<ProgramResult> run_once(const std::vector<Program>& programs);
-  // Replaces the answers of programs that had company by ones that had none.
+  // Replaces the results of programs that had company by results without company.
   void repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results);
 
   Device& device_;
@@ -123,14 +123,14 @@ class Bench {
   Conditions conditions_;
 };
 
-// Where the programs of one finding run: what held meanwhile is theirs alone. Each finding has a Lab of its own.
+// Runs the programs of one finding and keeps their conditions. Each finding has its own Lab.
 class Lab {
  public:
   explicit Lab(Bench& bench) : bench_(bench) {}
 
   [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
   [[nodiscard]] const Parameters& parameters() const { return bench_.parameters(); }
-  // What the vendor calls an SM.
+  // The vendor's name for an SM.
   [[nodiscard]] std::string unit_name() const { return gputopo::unit_name(info().vendor); }
   [[nodiscard]] std::uint64_t seed() const { return bench_.options().seed; }
   [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
@@ -146,17 +146,17 @@ class Lab {
   // See Device::expect().
   void expect(std::span<const Program> programs) { bench_.expect(programs); }
 
-  // Of the programs that ran here.
+  // Conditions of the programs that ran in this Lab.
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }
-  // For a part of the finding with conditions of its own.
+  // A Lab for a part of the finding that needs its own conditions.
   [[nodiscard]] Lab another() const { return Lab(bench_); }
 
-  // The largest cache that SMs share, and a footprint that evicts all of it. The vendor's figure, or a guess.
+  // Size of the largest cache that SMs share: the vendor's figure, or a guess.
   [[nodiscard]] std::uint64_t last_cache_bytes() const {
     const std::uint64_t l2 = info().l2_bytes.value_or(parameters().l2_guess_bytes);
     return std::max(l2, info().l3_bytes.value_or(0));
   }
-  // Whether that is a figure of the vendor's, and nothing larger may be behind it.
+  // Whether last_cache_bytes() is the vendor's figure for the last cache, so that no larger one lies behind it.
   [[nodiscard]] bool tells_last_cache() const {
     return vendor_of(info().vendor) == Vendor::kAmd ? info().l3_bytes.has_value() : info().l2_bytes.has_value();
   }

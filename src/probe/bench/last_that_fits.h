@@ -1,4 +1,4 @@
-// Where a growing thing stops to fit.
+// Bisection for a capacity limit.
 #pragma once
 
 #include <concepts>
@@ -6,7 +6,7 @@
 
 namespace gputopo::probe {
 
-// The last number from `fits` to before `exceeding` that does not exceed; all after it are taken to.
+// The last number in [fits, exceeding) that does not exceed. Assumes that all numbers after it do.
 template <std::predicate<std::uint32_t> Exceeds>
 [[nodiscard]] std::uint32_t last_that_fits(std::uint32_t fits, std::uint32_t exceeding, Exceeds&& exceeds) {
   while (fits + 1 < exceeding) {

@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Differences are whole cycles, so a bin begins half a cycle before its first.
+// Differences are whole cycles, so a bin begins half a cycle before its first difference.
 double bin_begin(std::size_t bin) { return static_cast<double>(bin) * kHistogramBinCycles - 0.5 - kPairedZeroCycles; }
 
 }  // namespace

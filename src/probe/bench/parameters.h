@@ -1,5 +1,4 @@
-// Tunables that several methods of the probes have in common, with the reason for each value. What one method alone has
-// is with that method.
+// Tunables that several methods share, with the reason for each value. Other tunables are next to their method.
 #pragma once
 
 #include <cstdint>
@@ -7,33 +6,32 @@
 namespace gputopo::probe {
 
 struct Parameters {
-  // Independent copies of one program. More: steadier medians, against jitter and neighbours; cost: that many SMs or
-  // launches. Odd, so that a median is a sample.
+  // Independent copies of one program. Larger values steady the medians against jitter and neighbors, but cost as many
+  // SMs or launches. Odd, so that the median is a sample.
   std::uint32_t copies = 5;
-  // Tiny array whose loads all hit: fits the smallest cache any GPU had (a 1 KiB constant cache).
+  // Bytes of the tiny array, whose loads all hit. It fits the smallest cache of any GPU (a 1 KiB constant cache).
   std::uint64_t tiny_bytes = 256;
-  // Longest line that is looked for; twice the longest seen.
+  // Longest cache line that the probes look for; twice the longest seen.
   std::uint64_t line_limit_bytes = 512;
-  // Loads counted per footprint: a proportion to +-1% at 95% in the worst case.
+  // Loads counted per footprint. They give a proportion to +-1% at 95% confidence in the worst case.
   std::uint64_t survey_loads = 8192;
-  // Same for programs that run alone; one thread, so time is precious.
+  // The same for exclusive programs. They use one thread, so loads are expensive.
   std::uint64_t exclusive_loads = 2048;
-  // Samples that a residency estimate aims at, all copies together: 0.27% standard error at three
-  // capacities.
+  // Samples of a residency estimate, over all copies. They give a standard error of 0.27% at three capacities.
   std::uint64_t residency_samples = 270000;
-  // Lines among which those of one set are looked for, by walking all of them again and again. More would take minutes.
+  // Most lines of a cache whose conflict sets are found by repeated walks over all of them. More would take minutes.
   double structure_lines_limit = 32768;
-  // The same for a cache that SMs share, where lines are left out of what one block touches at once: 256 MiB of 128 B.
+  // The same limit for a cache that SMs share, whose search touches lines by whole blocks: 256 MiB of 128 B lines.
   double structure_shared_lines_limit = 2097152;
-  // The same for a cache behind another, where all that fits is walked every time.
+  // The same limit for a cache behind another one, where every test walks all lines that fit.
   double structure_behind_lines_limit = 1024;
-  // Cycles that one launch may take: under two seconds at 1 GHz.
+  // Cycles that one launch may take: less than two seconds at 1 GHz.
   double launch_cycles_limit = 1.8e9;
-  // Evictor of the last cache: this many times its size, so that nothing of it is left under any replacement.
+  // Size of the last cache's evictor, in cache sizes. It evicts everything under any replacement policy.
   double last_cache_evictor_factor = 3;
-  // L2 size to assume when the vendor's interface does not tell.
+  // L2 size to assume if the vendor's interface does not report it.
   std::uint64_t l2_guess_bytes = 64u << 20;
-  // Cold TLB: the reach of a device-memory chase, as part of the free memory.
+  // Span of a chase that misses the TLBs, as part of the largest array that the device allows.
   double tlb_reach_of_free = 0.75;
 };
 

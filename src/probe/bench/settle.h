@@ -1,4 +1,4 @@
-// From a decision to what follows from it: the observing part of a method tells what was decided, or ends.
+// Turns a decision into its value, or ends the method if there is none.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace gputopo::probe {
 
-// Throws Inconclusive where there is none.
+// Throws Inconclusive if there is no value.
 template <typename Value>
 [[nodiscard]] Value value_of(Decision<Value> decision) {
   if (!decision.value) throw Inconclusive(decision.why_not);
   return std::move(*decision.value);
 }
 
-// The same; logs what it rests on.
+// The same, and logs the basis of the decision.
 template <typename Value>
 [[nodiscard]] Value settle(const Lab& lab, std::string_view method, Decision<Value> decision) {
   if (!decision.basis.empty()) lab.log(std::string(method) + ": " + decision.basis);

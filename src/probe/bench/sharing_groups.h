@@ -1,5 +1,5 @@
-// From SMs that evict each other's lines to those that share a cache: groups are what pairs connect. What fools it: one
-// pair that was taken for another, which joins two groups; a group in which a pair does not share tells of it.
+// Derives the groups of SMs that share a cache from pairs of SMs that evict each other's lines: pairs connect SMs into
+// groups. What fools it: one false pair, which joins two groups; pairs in the group that do not share reveal that.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ struct DeviceInfo;
 }
 
 namespace gputopo::probe {
-// Two numbers, the lower first.
+// The lower number first.
 using UnitPair = std::pair<std::uint32_t, std::uint32_t>;
 
-// The groups of 0 to count - 1 that the pairs connect, each ascending, by their first member; those without a pair are
-// groups of one.
+// The groups into which the pairs connect 0 to count - 1, ordered by first member. Each group is ascending. Numbers
+// without a pair form groups of one.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> connected_groups(std::uint32_t count,
                                                                        const std::vector<UnitPair>& pairs);
 
-// SMs of one die, from `begin` to before `end`. What SMs of different dies share lies behind all that is an SM's own,
-// so who shares a cache is asked within a die.
+// SMs [begin, end) of one die. Whatever SMs of different dies share lies behind all caches of a single SM, so probes
+// look for sharing within a die only.
 struct Die {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -32,31 +32,31 @@ struct Die {
 [[nodiscard]] std::vector<Die> dies_of(const DeviceInfo& info);
 
 struct SharingGroups {
-  std::vector<std::vector<std::uint32_t>> groups;  // as connected_groups()
-  // Pairs within a group that were not seen to share: sharing is transitive, so either they or another pair is wrong.
+  std::vector<std::vector<std::uint32_t>> groups;  // as in connected_groups()
+  // Pairs within a group that do not seem to share. Sharing is transitive, so either these or other pairs are wrong.
   std::vector<UnitPair> missing_pairs;
 };
 [[nodiscard]] SharingGroups sharing_groups(std::uint32_t count, const std::vector<UnitPair>& pairs);
 
-// ---- Who shares what one SM has ----
+// ---- Which SMs share the cache of one SM ----
 
-// Of what a cache of one SM held, how much another SM drove out, as a part of what that SM itself drives out.
+// How much of one SM's cache another SM evicts, relative to what the first SM itself evicts.
 struct EvictedPart {
   std::uint32_t sm = 0;
   double part = 0;
 };
-// From half on, the other shares the cache.
+// An SM that evicts at least this part shares the cache.
 inline constexpr double kEvicts = 0.5;
-// By so much more or less it clearly does or does not. Larger: more is measured again.
+// Distance from kEvicts at which a result is clear. Larger values repeat more measurements.
 inline constexpr double kClearlyEvicts = 0.25;
 
 [[nodiscard]] bool clearly_not(const EvictedPart& other);
 
-// Whether a single measurement tells enough: all of them clearly do, or all clearly do not.
+// Whether one measurement is enough: either every SM clearly evicts or every SM clearly does not.
 [[nodiscard]] bool all_on_one_side(std::span<const EvictedPart> others);
-// And whether two do: they say the same of each, clearly.
+// Whether two measurements are enough: both give the same clear result for each SM.
 [[nodiscard]] bool agree_clearly(std::span<const EvictedPart> others, std::span<const EvictedPart> again);
-// What `look(n)` tells, of n measurements: of one where that is enough, or two, else of `most`.
+// Returns what `look(n)` decides from n measurements: from one if that is clear or a second agrees, else from `most`.
 template <typename Look>
 [[nodiscard]] Decision<std::vector<EvictedPart>> look_until_clear(const Look& look, std::size_t most) {
   Decision<std::vector<EvictedPart>> decision = look(std::size_t{1});
@@ -67,8 +67,8 @@ template <typename Look>
 }
 
 struct SharingSms {
-  std::vector<std::uint32_t> sms;  // ascending, `sm` among them
-  bool all_tried = false;          // every SM that was tried is one of them
+  std::vector<std::uint32_t> sms;  // ascending, including `sm`
+  bool all_tried = false;          // every tried SM is one of them
 };
 [[nodiscard]] SharingSms sms_that_share(std::uint32_t sm, std::span<const EvictedPart> others);
 

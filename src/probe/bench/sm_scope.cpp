@@ -9,7 +9,7 @@ namespace gputopo::probe {
 Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others) {
   if (others.empty()) throw NotSupportedError("needs a second SM to evict from");
   const SharingSms together = sms_that_share(sm, others);
-  // Of several dies those of others may not have been asked.
+  // On a GPU with several dies, the SMs of other dies may not have been tried.
   const bool asked_all = dies_of(lab.info()).size() == 1 || others.size() + 1 >= lab.info().sm_count;
   const bool all = asked_all && together.all_tried;
   const std::size_t count = together.sms.size();

@@ -1,4 +1,4 @@
-// Who shares what one SM has, as an attribute: of TLBs and of instruction caches.
+// The attribute that tells which SMs share a TLB or an instruction cache.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gputopo::probe {
 
-// "SM", "GPU" or how many SMs share what `sm` has. Throws NotSupportedError where no other SM was tried.
+// "SM", "GPU" or the number of SMs that share what `sm` uses. Throws NotSupportedError if no other SM was tried.
 [[nodiscard]] Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others);
 
 }  // namespace gputopo::probe

@@ -13,16 +13,15 @@
 namespace gputopo::probe {
 namespace {
 
-// Ten carve-outs, each a little less sure than the size itself.
+// Fewer samples than for the size itself: there are ten carve-outs, and each may be a little less certain.
 constexpr CapacityDecisionParameters kCapacityDecisionParameters{
     .quick_samples = 3000, .full_samples = 15'000, .resident_capacities = 4, .packs = false};
 
-// What the cache holds under a smaller carve-out, so many times exceeds it wherever its sets overflow; where it does
-// not, the sweep goes on. Larger: sweeps take longer.
+// Footprint of a sweep, as a multiple of the size under the smaller carve-out. It exceeds the cache wherever its sets
+// overflow; otherwise the sweep continues. Larger values make sweeps longer.
 constexpr double kEnough = 2.5;
 
-// Those that programs get who ask for each that the device offers: a larger one where the smallest cannot hold even
-// their own data.
+// Carve-outs in force when each one is requested: larger ones if the smallest cannot hold even a program's own data.
 std::set<std::uint64_t> carve_outs_in_force(Lab& lab, const Cache& cache) {
   std::vector<ChaseProgram> programs;
   for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
@@ -38,11 +37,11 @@ std::set<std::uint64_t> carve_outs_in_force(Lab& lab, const Cache& cache) {
   return own.conditions().carve_outs_bytes();
 }
 
-// By a sweep under another carve-out, under which the cache holds no more than `largest_bytes`, or little more.
+// Size by a sweep under another carve-out, where the cache holds at most `largest_bytes`, or little more.
 Capacity size_under(Lab& lab, const Cache& cache, std::uint64_t carve_out, double largest_bytes) {
   Survey survey = *cache.survey;
   survey.site.carve_out_bytes = carve_out;
-  // Lines are what it holds more or fewer of.
+  // Sweeps in lines, the unit in which the size changes.
   if (cache.line && cache.nearer_bytes == 0) survey.fetch_bytes = std::max(survey.fetch_bytes, cache.line->bytes);
   Lab of_sweep = lab.another();
   sweep_footprints(of_sweep, survey, static_cast<std::uint64_t>(kEnough * largest_bytes));
@@ -52,11 +51,10 @@ Capacity size_under(Lab& lab, const Cache& cache, std::uint64_t carve_out, doubl
   return estimate_capacity(own, carved, kCapacityDecisionParameters);
 }
 
-// Whether a sample of what stays resident under a carve-out agrees with what it is expected to be; nothing else is in
-// force then.
+// Whether a sample of the resident part agrees with the expected size, and no other carve-out was in force.
 bool is_confirmed(Lab& lab, const Cache& cache, std::uint64_t carve_out, const Capacity& expected) {
   constexpr std::uint64_t kSamples = 15'000;
-  // Of the size, that a sample of so many may be off. Larger: steps between the ends pass for a line.
+  // Relative deviation allowed for a sample of this size. Larger values take steps between the ends for a line.
   constexpr double kSame = 0.04;
   if (cache.nearer_bytes > 0) return false;
   Survey survey = *cache.survey;

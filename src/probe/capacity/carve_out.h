@@ -1,9 +1,9 @@
-// Size at every shared-memory carve-out: on GPUs whose L1 and shared memory are one array, what one takes the other
-// lacks. So the least and the most of it are measured, and what is between lies on a straight line: a sample of what
-// stays resident under each says whether it does, and what does not is measured.
+// Size at every shared-memory carve-out. On GPUs whose L1 and shared memory are one array, each lacks what the other
+// takes. The largest and the smallest size are measured, and those between should lie on a straight line. A sample of
+// the resident part under each carve-out checks this, and sizes off the line are measured.
 //
-// What fools it is what fools the size (views_decision.h); a device that takes a larger carve-out than asked for,
-// which is why those in force count; and steps of some percent between the ends, which a sample does not see.
+// What fools it: whatever fools the size (views_decision.h); a device that takes a larger carve-out than requested,
+// which is why those in force count; steps of a few percent between the ends, which a sample does not see.
 #pragma once
 
 #include <utility>
@@ -14,24 +14,22 @@
 
 namespace gputopo::probe {
 
-// A size at every shared-memory carve-out that the device offers: lists of equal length.
+// A size at every shared-memory carve-out that the device offers: lists of equal length, except the last.
 struct SizeByCarveOut {
-  std::vector<double> carve_outs_bytes;  // that were in force
+  std::vector<double> carve_outs_bytes;  // those in force
   std::vector<double> sizes_bytes;
   std::vector<double> first_misses_bytes;
   std::vector<double> all_misses_bytes;
-  std::vector<double>
-      interpolated_bytes;  // the carve-outs whose sizes lie on a line between others, as a sample agrees
+  std::vector<double> interpolated_bytes;  // carve-outs with interpolated sizes, confirmed by a sample
 };
 
-// On the straight line through what a cache holds under two carve-outs: its sizes under a third. Nothing where either
-// has no first miss, or nothing that misses always, the other has.
+// Linear interpolation between two carve-outs. First-miss and all-miss footprints stay 0 unless both ends have them.
 [[nodiscard]] Capacity capacity_on_line(std::pair<double, const Capacity&> one,
                                         std::pair<double, const Capacity&> other, double carve_out_bytes);
 
-// `known`: what the cache holds under the carve-out of its survey.
+// `known`: capacity under the carve-out of the cache's survey.
 [[nodiscard]] SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known);
-// As details and evidence of a size. Nothing where there is one carve-out only.
+// Adds them as details and evidence of a size. Adds nothing if there is only one carve-out.
 void add_to(const SizeByCarveOut& found, bool keep_samples, Attribute& size);
 
 }  // namespace gputopo::probe

@@ -13,8 +13,8 @@ namespace {
 
 constexpr ChangePointParameters kChangePoint;
 
-// All of the array once, then its first loads, timed. What SMs share is visited in random order, as the authors' tool
-// does, and touched by the whole block, because one thread could not walk it.
+// Walks the array once, then times its first loads. A cache that SMs share is visited in random order, as in the
+// authors' tool, and touched by the whole block, because one thread takes minutes.
 ChaseProgram program_of(const Site& site, std::uint64_t bytes, std::uint64_t stride_bytes) {
   const Order order = site.exclusive ? Order::kShuffled : Order::kSequential;
   ChaseArray array = make_array(site, bytes, stride_bytes, order);
@@ -46,7 +46,7 @@ class Chases {
   std::uint64_t stride_bytes_;
 };
 
-// Doubling until an array takes longer, then halving, one array at a time. All of the range where none does.
+// Doubles the size until an array takes longer, then halves the interval. Returns the whole range if none does.
 ByteRange narrow(Chases& chases, const ByteRange& range, const ChangePointQuestion& question) {
   const std::vector<SizedLatencies> ends = chases.of({range.low, range.high});
   const std::uint64_t resolution = narrow_enough(range, question, kChangePoint);
@@ -59,14 +59,13 @@ ByteRange narrow(Chases& chases, const ByteRange& range, const ChangePointQuesti
   return {low, std::min(std::max(bracket->exceeds, low + resolution), range.high)};
 }
 
-// What was measured last, and of which sizes.
 struct Swept {
   ByteRange interval;
   std::vector<SizedLatencies> rows;
   std::uint64_t times_widened = 0;
 };
 
-// All sizes of the interval; again, of a wider one, where outliers show.
+// Measures all sizes of the interval, and again those of a wider one while there are outliers.
 Swept sweep(Chases& chases, const ByteRange& narrowed, const ByteRange& range, const ChangePointQuestion& question) {
   Swept swept{.interval = narrowed, .rows = chases.of(sizes_of(narrowed, question, kChangePoint))};
   while (swept.times_widened < kChangePoint.most_widened && has_outliers(reduced(swept.rows), kChangePoint)) {
@@ -86,13 +85,13 @@ SampleTable table_of(std::span<const SizedLatencies> rows) {
   return table;
 }
 
-// To a millionth: beyond that the test's formula says nothing.
+// Rounds to a millionth; finer digits of the test's formula mean nothing.
 double to_a_millionth(double probability) {
   constexpr double kMillion = 1e6;
   return std::round(probability * kMillion) / kMillion;
 }
 
-// Of an L2 whose size is told a fraction of that, which is exact or wrong: it has no interval.
+// If the vendor tells the size of L2, the value is a fraction of it, exact or wrong, and has no interval.
 Attribute to_attribute(const Lab& lab, const ChangePointSize& found, const Swept& swept,
                        const ChangePointQuestion& question) {
   const auto bytes = static_cast<std::int64_t>(found.bytes);

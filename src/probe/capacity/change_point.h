@@ -1,5 +1,5 @@
-// The size of a cache by the change-point method of the seeds, beside this project's own (size.h). What decides, and
-// what fools it, is in change_point_decision.h.
+// Size of a cache by the change-point method of Groessler and MT4G, to compare with this project's own (size.h).
+// change_point_decision.h decides, and says what fools the method.
 #pragma once
 
 #include "probe/capacity/change_point_decision.h"
@@ -7,7 +7,7 @@
 
 namespace gputopo::probe {
 
-// Throws Inconclusive where the change that is found may be chance.
+// Throws Inconclusive if the change may be due to chance.
 [[nodiscard]] Attribute measure_change_point_size(Lab& lab, const Site& site, const ChangePointQuestion& question);
 
 }  // namespace gputopo::probe

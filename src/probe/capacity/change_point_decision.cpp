@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 
-// Between the means of what lies before and behind a change.
+// Midpoint between the means before and behind a change.
 double middle_of(std::span<const double> series, std::size_t change) {
   return (stats::mean(series.first(change)) + stats::mean(series.subspan(change))) / 2;
 }

@@ -1,4 +1,4 @@
-// Counts the loads of large footprints that are clearly from memory (a view of the size: views_decision.h).
+// Counts the loads of large footprints that clearly come from memory (a view of the size: views_decision.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 namespace gputopo::probe {
 
-// Footprints beyond the capacity, each with the share of its loads that is clearly from memory.
 [[nodiscard]] MemoryLoads view_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride_bytes);
 
 }  // namespace gputopo::probe

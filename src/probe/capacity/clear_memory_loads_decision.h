@@ -1,7 +1,7 @@
-// The size of a cache where its far hits and loads from near memory overlap in latency, so that residency counts some
-// memory loads as hits. Loads that are clearly from memory appear only beyond the capacity C, as a * (1 - C/F) of a
-// footprint F: a line in 1/F whose two coefficients give both the part `a` of memory loads that can be told, and C.
-// Pure functions; clear_memory_loads.cpp takes the samples.
+// Size of a cache whose far hits overlap in latency with loads from near memory, so that residency counts some memory
+// loads as hits. Loads that clearly come from memory appear only beyond the capacity C, as a * (1 - C/F) of a
+// footprint F. This is a line in 1/F; its two coefficients give C and `a`, the fraction of memory loads that can be
+// told from hits. Pure functions; clear_memory_loads.cpp takes the samples.
 //
 // What fools it: sets that fill unevenly, which bend the line; explains_all() then refuses.
 #pragma once
@@ -15,21 +15,21 @@
 namespace gputopo::probe {
 
 struct ClearMemoryLoadsParameters {
-  // Footprints that are sampled, in the largest without clear misses: from where memory shows to where nearly all is
-  // memory's. More of them tell better whether one line explains all.
+  // Sampled footprints, relative to the largest without clear misses: from where memory loads appear to where nearly
+  // all loads come from memory. More of them tell better whether one line explains all.
   std::array<double, 5> footprints = {1.7, 2.0, 2.5, 3.0, 4.0};
-  // Loads of each: a proportion to 1%; and no more than one of so many elements, for what loads bring in would count.
+  // Loads per footprint, for a proportion to 1%. At most one in `elements_of_load` elements: each brings in a line.
   std::uint64_t max_loads = 8192;
   std::uint64_t elements_of_load = 32;
-  // Cold loads come from memory, all of them: where less than this part can be told from hits, memory hides among them.
-  // Larger asks for this view more often.
+  // All cold loads come from memory. If less than this fraction can be told from hits, memory hides among the hits.
+  // Larger values take this view more often.
   double nearly_all_told = 0.9;
-  // Footprints with no more than this part of clear misses, noise apart, fit as far as can be seen. Larger begins the
-  // line farther beyond the capacity.
+  // A footprint seems to fit if at most this fraction of its loads clearly misses, beyond noise. Larger values begin
+  // the line farther beyond the capacity.
   double hardly_any = 0.02;
-  // Lines of the cache that it takes: a proportion of 2% or so needs that many.
+  // Lines that the cache must have: a proportion to about 2% needs that many.
   double min_lines = 1 << 14;
-  // Half the interval over the capacity: where the footprints differ by more, no line explains them all.
+  // Largest half width of the interval, relative to the capacity. Beyond it, no line explains all footprints.
   double max_relative_error = 0.12;
 };
 
@@ -38,15 +38,14 @@ struct MemoryLoads {
   SizeView capacity;  // C
 };
 
-// The largest footprint of the survey, ascending, up to which hardly a load is clearly from memory; 0 of none.
+// Largest survey footprint (ascending) up to which hardly any load clearly comes from memory; 0 without footprints.
 [[nodiscard]] double largest_without_clear_misses(std::span<const FootprintHits> sweep, double noise,
                                                   const ClearMemoryLoadsParameters& parameters = {});
 
-// From the part of clear memory loads in footprints beyond the capacity. Where none is told, there is no capacity.
+// From the fractions of clear memory loads in footprints beyond the capacity. No capacity if no such load can be told.
 [[nodiscard]] MemoryLoads memory_loads_of(std::span<const FootprintHits> beyond, double noise);
 
-// Whether far hits exist for near memory to hide among, in a cache of so many lines, and the line explains all
-// footprints alike.
+// Whether memory hides among the hits of a cache of this many lines, and the line explains all footprints alike.
 [[nodiscard]] bool explains_all(const MemoryLoads& memory, double lines,
                                 const ClearMemoryLoadsParameters& parameters = {});
 

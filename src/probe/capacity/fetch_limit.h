@@ -1,7 +1,7 @@
-// What L2 fetches for a miss under the limits that a driver can be asked for.
+// Bytes that L2 fetches on a miss, under each of the limits that a driver can be asked for.
 //
-// What fools it: what fools the fetch granularity (fetch_granularity.h), and a driver that takes the limit for a hint:
-// a limit that nothing follows shows the same fetches as the one beside it.
+// What fools it: whatever fools the fetch granularity (fetch_granularity.h), and a driver that treats the limit as a
+// hint: a limit that is ignored shows the same fetches as the next one.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -9,10 +9,10 @@
 
 namespace gputopo::probe {
 
-// Throws NotSupportedError where no limit can be set, before anything takes long.
+// Throws NotSupportedError if no limit can be set. Runs before anything slow.
 void require_fetch_limits(Lab& lab, const Site& site);
 
-// Throws Inconclusive where the fetches under the smallest limit do not show, NotSupportedError where there is none.
+// Throws Inconclusive if the fetches under the smallest limit are unclear, NotSupportedError if no limit can be set.
 [[nodiscard]] Attribute measure_least_fetch(Lab& lab, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -1,4 +1,4 @@
-// Searches the largest footprint that fits (a view of the size: views_decision.h).
+// Searches for the largest footprint that fits (a view of the size: views_decision.h).
 #pragma once
 
 #include <cstdint>

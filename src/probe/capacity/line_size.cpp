@@ -15,7 +15,7 @@ namespace {
 
 constexpr LineSizeParameters kLineSizeParameters;
 
-// Of each block of the array one random half is touched.
+// One random half of each block of the array.
 std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t half, std::mt19937_64& random) {
   std::vector<PackingPlace> places;
   for (std::uint32_t i = 0; i + 2 * half <= array.element_count(); i += 2 * half) {
@@ -25,8 +25,7 @@ std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t h
   return places;
 }
 
-// Halves that are lines of their own (or several) fill the cache with as many bytes as there are in it; halves of a
-// line leave its other half empty.
+// Halves that are whole lines fill the whole cache. Halves of a line leave the other half of each line empty.
 Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
   const auto wanted = static_cast<std::uint64_t>(kLineSizeParameters.packed_capacities * all_bytes);
@@ -56,9 +55,9 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
   return found;
 }
 
-// An array of so many bytes of which every `stride` is touched once. A nearer cache whose lines are shorter could hold
-// most of what that is: behind such a one, one half of every `stride` all over, or all of what is fetched at once.
-// `skew`: how much further on in the upper half of the array.
+// An array of `bytes` of which each `stride` is touched once. A nearer cache with shorter lines could hold most of
+// these elements; then one half of each `stride` is touched completely, or all of it if one fetch covers it. `skew`:
+// shift of the upper half of the array.
 ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride,
                         std::uint64_t skew) {
   const Site& site = cache.site();
@@ -81,7 +80,6 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   return halves;
 }
 
-// As sparse_array() has them.
 struct SparseFootprint {
   std::uint64_t bytes = 0;
   std::uint64_t stride = 0;
@@ -105,8 +103,7 @@ ChaseProgram walk_of(const Lab& lab, const Cache& cache, const SparseFootprint& 
   return program;
 }
 
-// Of each, misses among the loads that get past the nearer caches: those hold more of a sparse footprint than of one
-// that is touched all over.
+// Miss ratios among loads that pass the nearer caches, which hold more of a sparse footprint than of a dense one.
 std::vector<double> miss_ratios(Lab& lab, const Cache& cache, const std::vector<SparseFootprint>& footprints) {
   const std::uint32_t copies = cache.site().exclusive ? 1 : lab.parameters().copies;
   std::vector<ChaseProgram> programs;
@@ -128,7 +125,7 @@ std::vector<double> miss_ratios(Lab& lab, const Cache& cache, const std::vector<
   return medians;
 }
 
-// Walks sparse footprints, and the pairs of full ones to compare them with.
+// Walks sparse footprints, and pairs of dense ones to compare them with.
 class SparseFootprints {
  public:
   SparseFootprints(Lab& lab, const Cache& cache)
@@ -143,8 +140,8 @@ class SparseFootprints {
     }
   }
 
-  // Whether touching once per `stride` fills the cache as touching all does: a line is at least as long. At another
-  // footprint where this one's answer is not sure.
+  // Whether touching once per `stride` fills the cache as touching everything does, so that a line is at least that
+  // long. Tries another footprint if the answer is not sure.
   [[nodiscard]] bool is_within_line(std::uint64_t stride, NamedValues& ratios) {
     SparseAnswer answer(kLineSizeParameters);
     for (std::size_t i = 0; !answer.is_sure() && (i < references_.size() || add_reference()); ++i) {

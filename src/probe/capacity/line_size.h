@@ -1,22 +1,22 @@
-// Line size: what a cache evicts at once. In a small cache, how many bytes of random halves of blocks are resident
-// together (packing.h). Elsewhere, how far apart two touched sectors must be to take up two lines:
+// Line size: the unit of eviction. For a small cache, counts how many bytes of random halves of blocks are resident
+// together (packing.h). For others, finds how far apart two touched sectors must be to occupy two lines:
 //
-// A footprint of twice a comfortable one is touched once per `stride`. If a line is at most half the stride, only half
-// the lines of the footprint are touched, as many as the comfortable footprint has, and they fit; if it is the stride
-// or more, all lines are touched, and they do not. Two references with every line touched give the two miss ratios to
-// tell apart, so that neither the replacement nor an uneven index matters. The upper half of the footprint is touched
-// with and without a shift of half a stride, because which of the two spreads over all sets depends on the index.
+// A footprint twice as large as one that fits is touched once per `stride`. If a line is at most half the stride,
+// only half of the lines are touched, as many as the fitting footprint has, and they fit. If a line is at least the
+// stride, all lines are touched and do not fit. Two references with every line touched give the two miss ratios to
+// tell apart, so neither the policy nor an uneven index matters. The upper half of the footprint is touched with and
+// without a shift of half a stride, because the index decides which of the two spreads over all sets.
 //
-// What fools it is said where it is decided: line_size_decision.h.
+// line_size_decision.h says what fools it.
 #pragma once
 
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-// Throws Inconclusive where the cache is not exceeded, or the footprints do not tell.
+// Throws Inconclusive if the cache is not exceeded or the footprints do not decide.
 [[nodiscard]] Line find_line(Lab& lab, const Cache& cache);
-// A line of these bytes. Throws Inconclusive where it is longer than what is looked for.
+// A line of `bytes`. Throws Inconclusive if that exceeds the longest line that is searched for.
 [[nodiscard]] Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details);
 
 [[nodiscard]] Attribute to_attribute(const Line& line);

@@ -13,7 +13,7 @@ std::optional<bool> are_halves_lines(const stats::Interval& bytes, double all_by
   const double of_halves = std::min(all_bytes / 2, possible_bytes);
   if (of_lines < parameters.packed_contrast * of_halves) return std::nullopt;
   const double middle = of_halves * std::pow(of_lines / of_halves, parameters.packed_middle);
-  // What a nearer cache keeps besides is less than that one: only one of the two is between the least and the most.
+  // Bytes that a nearer cache keeps are in the high end only. Undecided if both answers lie within the interval.
   const bool may_be_halves = bytes.low <= middle;
   const bool may_be_lines = bytes.high >= parameters.packed_near * of_lines;
   if (bytes.low < bytes.high && may_be_halves && may_be_lines) return std::nullopt;

@@ -24,13 +24,13 @@ FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vect
 }
 
 void FitTest::learn_false_misses(std::size_t copies) {
-  // Of loads that this very cache serves: one that is nearer must be slowed down by more to look like a miss.
+  // The loads must be hits of this very cache: a hit in a nearer one takes a longer delay to look like a miss.
   const bool is_nearest = cache_.nearer_bytes == 0;
   const std::uint64_t past_nearer = std::max(2 * cache_.nearer_bytes, cache_.fits_bytes / 2);
   const std::uint64_t bytes = is_nearest ? lab_.parameters().tiny_bytes : std::min(past_nearer, cache_.fits_bytes);
   const std::uint64_t stride = is_nearest ? cache_.fetch_bytes : cache_.nearest_fetch_bytes();
   const ChaseArray hits = make_array(cache_.site(), bytes, std::max(kMinimumStrideBytes, stride));
-  // Each copy's loads are those of several programs, which run at the same time where they may.
+  // Each copy's loads are split over several programs, which run at the same time if possible.
   constexpr std::size_t kParts = 5;
   const ChaseProgram program =
       make_program(cache_.site(), {hits},
@@ -49,9 +49,9 @@ void FitTest::sharpen(double elements) {
 
 double FitTest::error(double elements) const { return error_of_misses(elements, false_misses_, kPackingParameters); }
 
-// One copy tells most of those that do not fit: they miss once a pass or more, which is far from none where few loads
-// look like misses. A neighbour may have done that to one copy, hardly to the next as well. All that fit in either look
-// take the median of several.
+// One copy reveals most groups that do not fit: they miss at least once per pass, far from none if few hits look like
+// misses. A neighbor may disturb one copy, but hardly the next one as well. Groups that seem to fit in either look
+// are decided by the median of several copies.
 std::vector<bool> FitTest::fit(const std::vector<Group>& groups, const Group& taken) {
   std::vector<std::size_t> missing(groups.size());
   std::iota(missing.begin(), missing.end(), std::size_t{0});
@@ -121,7 +121,7 @@ ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
   const std::uint64_t n = array.elements.size();
   const auto counted =
       static_cast<std::uint64_t>(passes_over(static_cast<double>(n), false_misses_, kPackingParameters)) * n;
-  // Walked in an order of its own each way, so that a replacement that depends on order does not keep a stranger.
+  // The two walks before use different orders, so that a policy that depends on the order keeps no foreign line.
   return make_program(cache_.site(), {array},
                       {{.kind = StepKind::kWarm, .loads = 2 * n, .chain = 1},
                        {.kind = StepKind::kWarm, .loads = n},
@@ -140,8 +140,8 @@ Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array, const std::ve
 }
 
 double packed_bytes(Lab& lab, const Cache& cache) {
-  // Behind another cache the fetch of that one: a load a line would let it hold as many of these lines as it has of its
-  // own, which may be all of this cache's.
+  // Behind another cache, an element is one fetch of that cache: with one load per line it could hold as many of
+  // these lines as it has lines of its own, perhaps all lines of this cache.
   const std::uint64_t element = cache.nearest_fetch_bytes();
   const std::uint64_t place = std::max(element, cache.line_or_fetch_bytes());
   const double guess = std::max(cache.held_bytes(), static_cast<double>(place));

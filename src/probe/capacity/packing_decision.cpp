@@ -32,7 +32,7 @@ double error_of_misses(double elements, const FalseMisses& false_misses, const P
   const double passes = passes_over(elements, false_misses, parameters);
   const double noise = std::sqrt(false_misses.per_load * elements / passes);
   const double uncertainty = false_misses.error * elements;
-  // Not std::hypot, which needs a newer glibc than the release binary may.
+  // Not std::hypot, which needs a newer glibc than the release binary may require.
   return std::sqrt(noise * noise + uncertainty * uncertainty);
 }
 
@@ -86,7 +86,7 @@ PackingGroup PackingSearch::run() {
 
 void PackingSearch::take(const PackingGroup& group) { taken_.insert(taken_.end(), group.begin(), group.end()); }
 
-// The most that fits of what is expected to, of three quarters of it, and so on.
+// Takes the largest start that fits: the expected number of places, three quarters of it, half of it, or one.
 void PackingSearch::take_first() {
   std::vector<PackingGroup> starts;
   for (const std::size_t count : {first_, first_ * 3 / 4, first_ / 2, std::size_t{1}}) {
@@ -125,14 +125,14 @@ void PackingSearch::refuse(const PackingGroup& group) {
     ++refused_in_a_row_;
     return;
   }
-  // What is left is mostly full: singles are the quickest then.
+  // Most sets are full by now, so single places are the quickest.
   group_size_ = 1;
   const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
   waiting_.emplace_back(group.begin(), middle);
   waiting_.emplace_back(middle, group.end());
 }
 
-// Each fits alone; together they may not.
+// Each group fits alone; together they may not.
 void PackingSearch::take_together(const std::vector<PackingGroup>& good) {
   PackingGroup all;
   for (const PackingGroup& group : good) all.insert(all.end(), group.begin(), group.end());

@@ -1,8 +1,8 @@
-// The pure parts of packing (packing.h): whether what was walked again and again fits, from how many of its loads
-// looked like misses; and which groups of places to try next.
+// Pure parts of packing (packing.h): whether repeatedly walked places fit, from the number of loads that look like
+// misses, and which groups of places to try next.
 //
-// What fools it: a neighbour that evicts during every copy of a program; outliers as slow as the next level that come
-// and go, for how often loads that hit look like misses is learnt beforehand.
+// What fools it: a neighbor that evicts during every copy of a program; intermittent outliers as slow as the next
+// level, because the rate of false misses is measured beforehand.
 #pragma once
 
 #include <cstdint>
@@ -14,87 +14,83 @@
 namespace gputopo::probe {
 
 struct PackingParameters {
-  // Misses a pass from which on something does not fit: what does not misses at least once a pass. Smaller takes noise
-  // for a miss.
+  // Threshold in misses per pass; what does not fit misses at least once. Smaller values take noise for misses.
   double max_misses = 0.4;
-  // Loads of an array that fits whose outliers are counted: thousands of loads are to miss less than once, so how many
-  // look like it although they hit must be known well.
+  // Loads of a fitting array whose outliers are counted. Thousands of loads must miss less than once, so the fraction
+  // of hits that look like misses must be known well.
   std::uint64_t hit_loads = 100'000;
-  // Left out at either end of the copies' counts: a neighbour may disturb a copy.
+  // Fraction of the copies' counts to leave out at either end: a neighbor may disturb a copy.
   double trim = 0.25;
-  // Passes that are counted. The least averages over what a single pass finds by chance; the most bounds the time.
+  // Counted passes. The minimum averages over what a single pass finds by chance; the maximum bounds the time.
   double min_passes = 6;
   double max_passes = 64;
-  // Errors of a median of copies that stay clear of the decision, and what that error is of one copy's: 0.56 with five.
+  // Standard errors between the copies' median and the threshold; the median's error over one copy's (five copies).
   double passes_errors = 4;
   double median_error = 0.56;
-  // Errors of one copy above the decision, and at least as much again, are many misses: that does not fit, unless a
-  // second look finds less. Smaller trusts single copies more.
+  // A copy has many misses if it exceeds the threshold by this many standard errors, and by at least the threshold
+  // again: the group does not fit, unless a second look finds less. Smaller values trust single copies more.
   double many_errors = 5;
   int looks = 2;
-  // How well the part of false misses must be known: their error over the elements of a walk, as a part of the
-  // decision. What is worse is learnt again until it is as good as wanted, with no more than so many times the copies:
-  // one after another where programs run alone.
+  // Required error of the false-miss rate over the elements of a walk, relative to the threshold. A rate worse than
+  // `max_error` is measured again to `wanted_error`, with at most `max_times` the copies, fewer if programs run alone.
   double max_error = 0.25;
   double wanted_error = 0.1;
   double max_times = 200;
   double max_times_alone = 20;
-  // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
-  // square.
+  // Largest cache to pack, in places. Larger values give exact sizes of larger caches; time grows with the square.
   double max_places = 400;
-  // Places that a nearer cache may serve of what was packed: from so many on it may have kept what this one lost.
+  // Packed places that a nearer cache serves, from which on it may have kept what this cache lost.
   double nearer_places = 0.5;
-  // Array of the places, in capacities: sets of two ways then find room for each but one in some hundreds.
+  // Array of the places, in capacities. Sets of two ways then fill up, except for one in some hundreds.
   double capacities = 6;
-  // Groups that are tried at once. More: fewer rounds; but what fits together is taken in turn.
+  // Groups tried at once. Larger values need fewer rounds, but groups that fit only one by one are taken in turn.
   std::size_t groups_at_once = 12;
-  // The first groups, as a part of what is taken without looking at each.
+  // Divides the places that are taken without individual tests into the size of the first groups.
   std::size_t first_groups = 8;
-  // It ends when so many places more than the patience asks for have been refused in a row: small caches would else
-  // end at once.
+  // Refusals in a row that must come on top of the patience; without them small caches would end at once.
   double min_refused = 8;
 };
 
-// How many loads look like misses although they hit.
+// Fraction of the hits that look like misses.
 struct FalseMisses {
   double per_load = 0;
-  double error = 0;  // standard error of it
+  double error = 0;  // its standard error
 };
-// From the counts of several copies of so many loads each.
+// From the counts of several copies of `loads` loads each.
 [[nodiscard]] FalseMisses false_misses_of(std::span<const double> counts, double loads,
                                           const PackingParameters& parameters = {});
 
-// Enough passes over so many elements for the noise of a median of five copies to stay clear of the decision.
+// Passes over `elements` that keep the noise of a median of five copies clear of the threshold.
 [[nodiscard]] double passes_over(double elements, const FalseMisses& false_misses,
                                  const PackingParameters& parameters = {});
-// Standard error of one copy's misses a pass over so many elements.
+// Standard error of one copy's misses per pass over `elements`.
 [[nodiscard]] double error_of_misses(double elements, const FalseMisses& false_misses,
                                      const PackingParameters& parameters = {});
-// How many times the copies it takes to know the false misses of so many elements well enough; 1 if they are known.
+// Multiple of the copies that makes the false misses of `elements` known well enough; 1 if they are known.
 [[nodiscard]] double times_to_learn(double elements, const FalseMisses& false_misses, bool alone,
                                     const PackingParameters& parameters = {});
-// Misses a pass, beyond what looks like misses, from the counts of the copies of a walk of so many loads.
+// Misses per pass without the false ones, from the counts of the copies of a walk of `loads` loads.
 [[nodiscard]] double misses_a_pass(std::span<const double> counts, double loads, double elements,
                                    const FalseMisses& false_misses);
-// Whether one copy tells that it does not fit.
+// Whether one copy shows that the group does not fit.
 [[nodiscard]] bool misses_many(double misses_a_pass, double error, const PackingParameters& parameters = {});
 
-// A group of places by their numbers.
+// A group of places, by number.
 using PackingGroup = std::vector<std::uint32_t>;
 
-// Whether what is taken and each of the groups are resident together.
+// Whether `taken` and each of the groups are resident together.
 using PackingTrial =
     std::function<std::vector<bool>(const std::vector<PackingGroup>& groups, const PackingGroup& taken)>;
 
-// Adds group after group of the places, in their order, and keeps those that fit.
+// Adds group after group of the places, in order, and keeps those that fit.
 class PackingSearch {
  public:
-  // `first` of the places, if that many fit, are taken without looking at each. It ends when `patience` times what was
-  // taken have been refused in a row, or no place is left.
+  // Takes `first` places without individual tests if they fit. Ends after refusals of `patience` times the places
+  // taken in a row, or when no place is left.
   PackingSearch(std::size_t places, std::size_t first, double patience, PackingTrial fit,
                 const PackingParameters& parameters = {});
 
-  // The places that are resident together, in their order of trial.
+  // Places that are resident together, in order of trial.
   [[nodiscard]] PackingGroup run();
 
  private:
@@ -115,7 +111,7 @@ class PackingSearch {
   std::size_t next_ = 0;
   std::size_t group_size_ = 1;
   std::size_t refused_in_a_row_ = 0;
-  std::deque<PackingGroup> waiting_;  // halved until they fit or are one place that does not
+  std::deque<PackingGroup> waiting_;  // halved until they fit or are a single place
 };
 
 }  // namespace gputopo::probe

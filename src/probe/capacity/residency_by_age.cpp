@@ -31,8 +31,8 @@ ResidencyByAge::Bin ResidencyByAge::sum(std::size_t begin, std::size_t end) cons
   return sum;
 }
 
-// The mean of a parabola that is 1 at age 0 and passes through what is resident just behind the young and at twice that
-// age. How much it bends tells how far from the truth it may be.
+// Mean of a parabola that is 1 at age 0 and passes through the residency just beyond the young ages and at twice that
+// age. Its curvature tells how far it may be from the truth.
 ResidencyByAge::Young ResidencyByAge::young(std::size_t bins) const {
   const double end = static_cast<double>(bins) / bin_count();
   const Bin near = sum(bins, bins + 2);
@@ -63,7 +63,7 @@ std::optional<ResidencyByAge::Part> ResidencyByAge::part() const {
     systematic = share * youngest.systematic;
     variance += share * share * youngest.variance;
   }
-  constexpr double kErrorsInInterval = 1.96;  // of 95%
+  constexpr double kErrorsInInterval = 1.96;  // for 95%
   const double error = kErrorsInInterval * std::sqrt(variance) + systematic;
   part.interval = {part.value - error, part.value + error};
   return part;

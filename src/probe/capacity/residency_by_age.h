@@ -1,8 +1,8 @@
-// Of what a pass over an array leaves in a cache behind another, by how long ago its elements were loaded: what the
-// nearer cache still holds tells nothing of this one. A pure function of samples.
+// Residency in a cache behind another after a pass over an array, by the age of the elements (how long ago they were
+// loaded). What the nearer cache still holds tells nothing about this one. Pure functions of samples.
 //
-// What fools it: a nearer cache that holds nearly all elements of the youngest ages; what is resident of those is then
-// a parabola's guess, and the interval says how far it bends.
+// What fools it: a nearer cache that holds nearly all elements of the youngest ages. Their residency is then
+// extrapolated by a parabola, and the interval covers its curvature.
 #pragma once
 
 #include <algorithm>
@@ -16,43 +16,42 @@
 namespace gputopo::probe {
 
 struct ResidencyByAgeParameters {
-  // Bins of the array that the nearer cache's size is, so that some ages tell although others are its alone; and
-  // samples that a bin needs for a proportion. More bins follow a faster change, with more noise each.
+  // Bins per size of the nearer cache, so that some ages count although it holds all of others; and samples that a
+  // bin needs for a proportion. More bins follow a faster change, with more noise each.
   std::uint64_t bins_of_nearer = 4;
   std::uint64_t samples_of_bin = 30;
-  // An age tells where at least this part of its samples is past the nearer cache: else outliers among what that holds
-  // may be most of what it seems to lack.
+  // An age counts if at least this fraction of its samples passes the nearer cache. Otherwise outliers among the hits
+  // there may be most of what it seems to lack.
   double min_past_nearer = 0.2;
-  // What was loaded longer ago than what is held by this factor is old: past the noise of what is held.
+  // Factor by which an element's age must exceed the held part to be old: beyond the noise of the held part.
   double clearly_older = 1.2;
 };
 
-// Collects samples of all ages, and says what they tell of the array.
+// Collects samples of all ages and estimates the residency of the array.
 class ResidencyByAge {
  public:
-  // Ages from 0 to 1: of the loads of the pass, the part that came after the element's.
+  // Age of an element, from 0 to 1: the fraction of the pass's loads that came after its own.
   explicit ResidencyByAge(std::size_t bins, const ResidencyByAgeParameters& parameters = {})
       : parameters_(parameters), bins_(bins) {}
 
-  // Of so many samples of an array behind a cache.
+  // Bins that are useful for this many samples of an array behind a nearer cache.
   [[nodiscard]] static std::size_t useful_bins(std::uint64_t samples, std::uint64_t array_bytes,
                                                std::uint64_t nearer_bytes,
                                                const ResidencyByAgeParameters& parameters = {});
 
-  // A sample: whether the nearer cache served it and, if not, whether this one did.
+  // Adds a sample: whether the nearer cache served it and, if not, whether this one did.
   void add(double age, bool nearer_hit, bool hit);
 
   struct Part {
-    double value = 0;  // of the array, that the cache holds
+    double value = 0;  // fraction of the array that the cache holds
     stats::Interval interval;
   };
-  // Of elements of one age as many are resident as of those among them that the nearer cache lacks, because what hits
-  // there is not asked for here. Of elements so young that it has nearly all of them: the last one loaded is resident,
-  // and from there on less and less are. Nothing where the nearer cache has nearly all elements.
+  // Resident fraction of the array. At each age, elements that the nearer cache lacks stand for all, because hits
+  // there never ask this cache. For ages so young that the nearer cache has nearly all: the last element loaded is
+  // resident, and residency falls from there. Nothing if the nearer cache has nearly all elements.
   [[nodiscard]] std::optional<Part> part() const;
 
-  // Of what was loaded clearly longer ago than so large a part of the array, the part that is still resident: none
-  // where the oldest is replaced.
+  // Fraction still resident of what is clearly older than `held` (a fraction of the array); none if the oldest goes.
   [[nodiscard]] double old_part(double held) const;
 
  private:
@@ -60,14 +59,14 @@ class ResidencyByAge {
     std::uint64_t nearer = 0;
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
-    double ages = 0;  // of hits and misses, the sum
+    double ages = 0;  // sum over hits and misses
 
     [[nodiscard]] double told() const { return static_cast<double>(hits + misses); }
     [[nodiscard]] double resident() const { return static_cast<double>(hits) / std::max(1.0, told()); }
     [[nodiscard]] double age() const { return ages / std::max(1.0, told()); }
     [[nodiscard]] double variance() const { return resident() * (1 - resident()) / std::max(1.0, told()); }
   };
-  // Of the youngest elements, of which the nearer cache has nearly all.
+  // The youngest elements, of which the nearer cache has nearly all.
   struct Young {
     double resident = 0;
     double systematic = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr ResidentBackwardsParameters kResidentBackwardsParameters;
 
-// A pass over the array, and, for a cache behind another, the end of it a few times more.
+// A pass over the array. For a cache behind another, also a few more passes over its end.
 std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   std::vector<ChaseStep> steps = {warm_step(cache.site(), array)};
   const std::uint64_t n = array.element_count();
@@ -21,13 +21,11 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   return steps;
 }
 
-// An array, and the part of it that is read.
 struct Reading {
   ChaseArray array;
   Region region;
 };
 
-// Elements of each reading that miss.
 std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Reading>& readings) {
   const std::uint32_t copies = lab.parameters().copies;
   std::vector<ChaseProgram> programs;
@@ -52,7 +50,7 @@ std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Re
   return missed;
 }
 
-// The part of hits at each of many places of an array, after a pass over it, read backwards.
+// Hit ratio at each of many places of an array, read backwards after a pass over it.
 std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArray& array) {
   const std::uint64_t places = kResidentBackwardsParameters.places;
   ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
@@ -70,10 +68,9 @@ std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArra
   return hits;
 }
 
-// What there is to read of an array.
 struct FoundReading {
-  std::optional<Reading> reading;  // nothing where it would take too long, or would tell nothing
-  bool by_chance = false;          // what a pass leaves resident is left to chance
+  std::optional<Reading> reading;  // nothing if reading would take too long or tell nothing
+  bool by_chance = false;          // eviction is random
 };
 
 FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
@@ -86,7 +83,7 @@ FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint6
     return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
   };
   if (cache.site().exclusive) {
-    // Too long an array to read whole, if what is resident is in one piece of it.
+    // The array is too long to read whole. A region suffices if the resident part is in one piece.
     const std::vector<double> hits = hits_at_places(lab, cache, reading.array);
     region = turning_region(hits, elements, kResidentBackwardsParameters.rare_part);
     if (is_scattered(hits, kResidentBackwardsParameters) &&
@@ -95,7 +92,7 @@ FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint6
       return {.by_chance = true};
     }
     if (takes_too_long()) {
-      // A neighbour may have disturbed the first look.
+      // A neighbor may have disturbed the first look.
       region = turning_region(hits_at_places(lab, cache, reading.array), elements,
                               kResidentBackwardsParameters.short_rare_part);
     }
@@ -104,8 +101,7 @@ FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint6
   return {.reading = takes_too_long() ? std::nullopt : std::optional(reading)};
 }
 
-// Of arrays of so many bytes what one pass over each leaves resident, read backwards; of the first of which nothing can
-// be told, 0, and nothing of those behind it.
+// Resident part after one pass over each array, read backwards. Ends with 0 at the first array that cannot be read.
 std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, const std::vector<double>& bytes,
                                                  std::uint64_t stride_bytes) {
   std::vector<Reading> readings;
@@ -119,7 +115,7 @@ std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, c
   std::vector<ResidentInCopies> residents;
   const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(lab, cache, readings);
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    // Past the region nothing hits. A miss may fetch more than one stride at once.
+    // Nothing hits past the region. A miss may fetch more than one stride at once.
     const auto resident = [&](std::uint64_t misses) {
       const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
       return static_cast<double>(readings[i].region.end * stride_bytes) - static_cast<double>(missed_bytes);
@@ -138,7 +134,7 @@ SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double 
   while (true) {
     std::vector<double> footprints = search.next_footprints();
     if (footprints.empty()) break;
-    // What runs alone gains nothing by being asked for together.
+    // Programs that run alone gain nothing from one batch.
     if (cache.site().exclusive) footprints.erase(footprints.begin() + 1, footprints.end());
     const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
     for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {

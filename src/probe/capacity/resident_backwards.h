@@ -1,4 +1,4 @@
-// Reads a large footprint backwards for its resident part (a view of the size: views_decision.h).
+// Reads a large footprint backwards to find its resident part (a view of the size: views_decision.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gputopo::probe {
 
-// Passes over several times `guess_bytes`, up to `most_guesses` times as much, and reads backwards what they leave.
+// Walks several times `guess_bytes`, up to `most_guesses` times, and reads backwards what the walk leaves.
 [[nodiscard]] SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
                                      std::uint64_t stride_bytes);
 

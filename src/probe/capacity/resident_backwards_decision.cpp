@@ -93,7 +93,7 @@ void ResidentSearch::add(const ResidentInCopies& resident) {
   resident_ = again_ == 0 ? resident.bytes : std::max(resident_, resident.bytes);
   most_ = std::max(most_, resident.most_bytes);
   const bool a_little_less = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
-  const bool disturbed = a_little_less && !do_copies_differ();  // what is left to chance is now less, now more
+  const bool disturbed = a_little_less && !do_copies_differ();  // random eviction varies by itself
   if (disturbed && again_ < parameters_.max_again) {
     ++again_;
     return;
@@ -117,7 +117,7 @@ bool ResidentSearch::do_copies_differ() const { return most_ > (1 + parameters_.
 SizeView ResidentSearch::found(double line_bytes) const {
   const bool by_chance = by_chance_ || do_copies_differ();
   const double most = by_chance ? best_ : std::max(most_, best_);
-  // What still grows with the footprint may be misses that look like hits, of which larger footprints have more.
+  // Growth with the footprint may be misses that look like hits, of which larger footprints have more.
   double least = best_;
   if (!settled_ && first_ > 0 && last_footprint_ > first_footprint_) {
     const double of_misses = (best_ - first_) / (last_footprint_ - first_footprint_);

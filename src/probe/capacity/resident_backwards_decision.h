@@ -1,10 +1,10 @@
-// What a pass over a footprint leaves in a cache, read backwards: which part of the array must be read, how many of
-// its elements missed, and whether a larger footprint would leave more. Where what is evicted is left to chance,
-// nothing is read. Pure functions; resident_backwards.cpp reads.
+// Reads backwards what a pass over a footprint leaves in a cache: which region of the array to read, how many elements
+// missed, and whether a larger footprint would leave more. Nothing is read if eviction is random. Pure functions;
+// resident_backwards.cpp reads.
 //
-// What fools it: replacement that is not in turn (what is read evicts what is not read yet), so it is a lower bound
-// then; a neighbour that evicts, so that it reads a little less than before; a neighbour that evicts as much in each of
-// two looks, but other lines, looks like chance.
+// What fools it: policies that do not evict the oldest line, because reading then evicts unread lines (the result is a
+// lower bound); a neighbor that evicts, so that a reading is a little lower than the one before; a neighbor that
+// evicts as much in each of two looks, but other lines, which looks like random eviction.
 #pragma once
 
 #include <cstdint>
@@ -17,108 +17,104 @@
 namespace gputopo::probe {
 
 struct ResidentBackwardsParameters {
-  // Places at which a long array is looked at, and loads of each. More: a narrower region to read; each load costs an
-  // eviction's worth of disturbance.
+  // Places at which a long array is probed, and loads at each. Larger values narrow the region to read; each load
+  // disturbs as much as one eviction.
   std::uint64_t places = 128;
   std::uint64_t loads_of_place = 32;
   // Outliers that a place may have and still seem to hit always: one slow load, and half of one for rounding.
   double outliers_of_place = 1.5;
-  // What is read beyond the first and the last mixed place: each speaks for what follows it up to the next one. And of
-  // the way from the first mixed place to the last with more hits than misses, this part; of the last mixed one, that.
+  // Places read on both sides of the mixed ones, as each stands for those up to the next. If more: `mixed_margin` of
+  // the way from the first mixed place to the last with most hits; `last_margin` of the way to the last mixed one.
   std::uint64_t margin_places = 3;
   double mixed_margin = 1.5;
   double last_margin = 0.25;
-  // Where sets of few ways fill unevenly single misses begin at an eighth of the way to the first mixed place; the part
-  // of the way that is read too, and where that takes too long.
+  // If sets of few ways fill unevenly, single misses begin at an eighth of the way to the first mixed place. Fraction
+  // of that way that is read too, and the same if that takes too long.
   double rare_part = 7.0 / 8;
   double short_rare_part = 1.0 / 3;
-  // Behind another cache, the end of the pass that is walked again, in sizes of that one, and how often: what the
-  // nearer cache then holds is held here too, so that its own leftovers are not counted.
+  // Behind another cache: end of the pass that is walked again, in sizes of that cache, and how often. Then this
+  // cache holds what the nearer one holds, so that leftovers of the nearer one are not counted.
   std::uint64_t nearer_caches = 4;
   std::uint64_t nearer_times = 3;
-  // Footprints, in capacities: the first. Each is twice the one before.
+  // First footprint, in capacities. Each next one is twice as large.
   double first_capacities = 2;
-  // Where the space allows fewer capacities than these, and so no sample, its largest footprint is read after all: what
-  // that leaves is to be what fits, too.
+  // If the space allows fewer capacities than this, and so no sample, its largest footprint is read anyway: what that
+  // leaves must also be what fits.
   double few_capacities = 1.5;
-  // Less than before by no more than this part is a neighbour's doing: the footprint is read again, so often. Larger
-  // reads again what is really less.
+  // A reading that is lower than the one before by at most this fraction is a neighbor's doing and is repeated, up to
+  // `max_again` times. Larger values repeat readings that are really lower.
   double disturbed_part = 0.01;
   int max_again = 2;
-  // A place is mixed where more than this part of its loads hit, and as much misses. Smaller: outliers make it so.
+  // A place is mixed if more than this fraction of its loads hit and as many miss. Smaller values include outliers.
   double mixed_part = 0.1;
-  // Of all places, the part that is mixed where reading them would tell little. Smaller: more is looked at twice.
+  // Fraction of mixed places above which reading them would tell little. Smaller values cause more second looks.
   double scattered_part = 0.5;
-  // The squared differences of two looks at mixed places are 1 times those of loads that hit by chance, and more where
-  // neighbours are evicted together, or 0 where the same is resident: from here on it is chance. Smaller: outliers look
-  // like it.
+  // Squared differences of two looks at mixed places over those of random hits: 1 under random eviction (more if
+  // neighbors are evicted together), 0 if the same lines are resident. Threshold; smaller values admit outliers.
   double chance_part = 0.5;
-  // And a look that hits more in all by this part of its loads was disturbed less, which is no chance. Smaller: chance
-  // itself.
+  // A look with more hits in total by this fraction of its loads was less disturbed, not random. Smaller values
+  // exclude random eviction itself.
   double alike_looks = 0.1;
 };
 
-// Elements [begin, end) of an array, in the order of the reading.
+// Elements [begin, end) of an array, in reading order.
 struct Region {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-// Where a backward reading turns from hits to misses, from the part of hits at places evenly over the array.
-// `rare_part`: of the way to the first place with misses, the part that is read too, for misses too rare to be seen in
-// a place.
+// Region in which a backward reading turns from hits to misses, from the hit ratios at places spread evenly over the
+// array. `rare_part`: part of the way to the first place with misses to read too, for misses too rare to show.
 [[nodiscard]] Region turning_region(std::span<const double> hits_at_places, std::uint64_t elements, double rare_part,
                                     const ResidentBackwardsParameters& parameters = {});
 
-// Whether what is resident is not in one piece of the array, as under another replacement than in turn.
+// Whether the resident part is not one piece of the array, as under policies that do not evict the oldest.
 [[nodiscard]] bool is_scattered(std::span<const double> hits_at_places,
                                 const ResidentBackwardsParameters& parameters = {});
-// Whether two looks at the same places after the same pass found other lines resident: then what is evicted is chosen
-// at random, and a reading, which evicts at random too, tells less than a sample.
+// Whether two looks at the same places after the same pass found different lines resident. Then eviction is random,
+// and a reading, which evicts at random too, tells less than a sample.
 [[nodiscard]] bool is_left_to_chance(std::span<const double> hits_at_places, std::span<const double> hits_again,
                                      const ResidentBackwardsParameters& parameters = {});
 
-// Positions that miss, from the latencies of each copy. A load that hits may look slow (an outlier); one that misses
-// never looks fast; so the majority is exact where the copies agree on what is resident. Where a neighbour evicts in
-// most of them, only what all miss surely does.
+// Positions that miss, from the latencies of each copy. A hit may look slow (an outlier), but a miss never looks
+// fast, so the majority is exact if the copies agree on what is resident. If a neighbor evicts in most copies, only
+// positions that miss in all of them are certain.
 struct Missed {
   std::uint64_t by_most = 0;
   std::uint64_t by_all = 0;
 };
 [[nodiscard]] Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles);
 
-// Of a footprint, the bytes that are resident in most copies, and in any; 0 where it was not read.
+// Bytes of a footprint that are resident in most copies, and in any; 0 if it was not read.
 struct ResidentInCopies {
   double bytes = 0;
   double most_bytes = 0;
-  bool by_chance = false;  // not read, because what is resident is left to chance
+  bool by_chance = false;  // not read, because eviction is random
 };
 
-// Doubles the footprint until what stays resident no longer grows: until every set is full.
+// Doubles the footprint until the resident part no longer grows, when every set is full.
 class ResidentSearch {
  public:
-  // Footprints of so many guesses at most. `limit_bytes`: the largest that is possible; 0: none.
+  // Footprints reach `most_guesses` times the guess. `limit_bytes`: largest possible footprint; 0: no limit.
   ResidentSearch(double guess_bytes, double most_guesses, std::uint64_t limit_bytes,
                  const ResidentBackwardsParameters& parameters = {});
 
-  // To read next, and to be added in their order: of the first two, which are read in any case, both. May be the same
-  // again. Nothing at the end.
+  // Footprints to read next; add() takes their results in order. Returns both of the first two, which are always
+  // read. May repeat the last one. Empty at the end.
   [[nodiscard]] std::vector<double> next_footprints() const;
-  // What was resident after it.
   void add(const ResidentInCopies& resident);
-  // What was found with elements of so many bytes.
   [[nodiscard]] SizeView found(double line_bytes) const;
 
  private:
-  // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
+  // Copies that differ by more than a neighbor causes differ because eviction is random.
   [[nodiscard]] bool do_copies_differ() const;
 
   ResidentBackwardsParameters parameters_;
   double limit_ = 0;
   double footprint_ = 0;
-  double resident_ = 0;  // of this footprint
+  double resident_ = 0;  // with this footprint
   int again_ = 0;
-  double first_ = 0;  // of the first footprint that was read
+  double first_ = 0;  // with the first footprint that was read
   double first_footprint_ = 0;
   double last_footprint_ = 0;
   double best_ = 0;

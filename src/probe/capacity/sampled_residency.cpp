@@ -5,9 +5,9 @@
 namespace gputopo::probe {
 namespace {
 
-// Which elements of a footprint are timed after a pass over it.
+// Elements of a footprint to time after a pass over it.
 struct Sampling {
-  ChaseArray array;  // of the first program: each has a seed of its own
+  ChaseArray array;  // of the first program; each program has its own seed
   SampledArray of_cache;
   SamplingPlan plan;
 };
@@ -39,7 +39,7 @@ ChaseArray array_of_program(const Lab& lab, const Sampling& sampling, std::uint6
   return array;
 }
 
-// The hits of each program count.
+// Uses only the number of hits of each program.
 SampledResidency sampled_nearest(Lab& lab, const Cache& cache, double limit_cycles, const Sampling& sampling) {
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < sampling.plan.programs; ++i) {
@@ -59,7 +59,7 @@ SampledResidency sampled_nearest(Lab& lab, const Cache& cache, double limit_cycl
   return residency_of_hits(hits_of, samples, of_cache, cache.noise);
 }
 
-// Behind another cache each sample counts with its age.
+// Behind another cache, each sample counts with its age.
 SampledResidency sampled_behind(Lab& lab, const Cache& cache, double limit_cycles, const Sampling& sampling) {
   const std::uint64_t samples = sampling.plan.per_program;
   std::vector<ChaseProgram> programs;

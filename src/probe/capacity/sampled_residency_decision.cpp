@@ -7,9 +7,8 @@
 namespace gputopo::probe {
 namespace {
 
-// The bytes that a part of an array is, `left` of it after what samples evicted. Of all misses, many where the array is
-// several times the cache, a part is taken for hits, and of all hits for misses: more of these than the noise of what
-// fits tells.
+// Converts a fraction of an array to bytes, with `left` remaining after what samples evicted. Some misses (many, if
+// the array is several capacities) look like hits, and more hits look like misses than at footprints that fit.
 stats::Interval with_correction_error(const stats::Interval& part, double left, double scale, double noise,
                                       const SampledArray& array, const SampledResidencyParameters& parameters) {
   const double correction = parameters.correction_error * (1 - left);
@@ -48,13 +47,13 @@ double least_undisturbed(std::span<const std::uint64_t> hits_of_programs,
 
 double mean_part_left(double hits, std::uint64_t samples, const SampledArray& array,
                       const SampledResidencyParameters& parameters) {
-  const double held = std::max(1.0, hits * array.elements);  // elements of the cache, all of them of the array
+  const double held = std::max(1.0, hits * array.elements);  // elements in the cache, all of them the array's
   double resident = held;
   double sum = 0;
   for (std::uint64_t sampled = 0; sampled < samples; ++sampled) {
     const double hit = resident / (array.elements - static_cast<double>(sampled));
     sum += hit;
-    // A miss evicts all of a line, and brings what is fetched with the sample.
+    // A miss evicts a whole line, and brings what is fetched with the sample.
     const double evicted = array.of_line * resident / held - (array.of_fetch - 1);
     resident -= hit + (1 - hit) * evicted;
   }

@@ -14,13 +14,12 @@
 namespace gputopo::probe {
 namespace {
 
-// One load a line, which is what is evicted. Behind another cache every fetch of that one: a load a line would let it
-// hold as many of these lines as it has of its own, which may be more than this cache does.
+// One load per line, the unit of eviction. Behind another cache, one load per fetch of that cache: with one load per
+// line it could hold as many of these lines as it has lines of its own, perhaps more than this cache has.
 std::uint64_t stride_of(const Cache& cache) {
   return cache.nearer_bytes > 0 ? cache.survey->fetch_bytes : cache.line_or_fetch_bytes();
 }
 
-// What is known of the cache before the first look.
 CapacityEvidence evidence_of(const Cache& cache) {
   const auto stride = static_cast<double>(stride_of(cache));
   CapacityEvidence evidence;
@@ -66,8 +65,8 @@ void look_at(Lab& lab, const Cache& cache, const Look& look, const CapacityDecis
   }
 }
 
-// Where the part of the loads that miss changes most, by the method of the seeds (stats/change_point.h): between two
-// footprints of the survey, so no finer than those. Evidence beside the value, which the residency decides.
+// Largest change of the miss ratio, by Opt and the Kolmogorov-Smirnov test (stats/change_point.h). It lies between
+// two footprints of the survey, so it is no finer than these. Evidence only: the residency decides the size.
 std::optional<double> change_point_bytes(std::span<const FootprintHits> sweep) {
   std::vector<double> misses;
   for (const FootprintHits& footprint : sweep) misses.push_back(1 - footprint.hits);
@@ -117,10 +116,10 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionP
 
 namespace {
 
-// `same`, seen through another space, where a sample of the cache does not contradict it. What stays of a footprint and
-// how much of it are the same whatever the way; where the first misses appear is not.
+// `same` as seen through this space, unless a sample of the cache contradicts it. The resident part of a footprint
+// does not depend on the space; the footprint of the first misses does.
 std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& same) {
-  // Enough to see sizes that are two percent apart.
+  // Enough to distinguish sizes that are two percent apart.
   constexpr std::uint64_t kSamplesToConfirm = 30'000;
   Capacity seen = same;
   try {
@@ -148,7 +147,7 @@ std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& sa
 }  // namespace
 
 bool look_alike(const Cache& one, const Cache& other) {
-  // Of the loads of a footprint. Larger: caches of other sizes look alike; smaller: ways to one cache do not.
+  // Difference in hit ratio that counts as alike. Larger values confuse sizes; smaller values miss ways to one cache.
   constexpr double kSamePart = 0.05;
   return std::ranges::equal(sweep_of(one), sweep_of(other), [](const FootprintHits& a, const FootprintHits& b) {
     return a.bytes == b.bytes && std::abs(a.hits - b.hits) <= kSamePart;
@@ -161,7 +160,7 @@ Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
     if (cache.nearer_bytes > 0) {
       throw Inconclusive("loads of it at random wait for translations, and neighbours do not tell what is replaced");
     }
-    // Loads of few places tell too little of how many of memory's look like hits of a far part.
+    // Loads in few places measure the share of memory loads that look like far hits too poorly.
     constexpr double kHitsOfCold = 0.1;
     if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
       throw Inconclusive("loads of near memory look like hits of a far part, and all others wait for translations");
@@ -182,7 +181,7 @@ Cache with(Cache cache, const Capacity& capacity) {
 Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples) {
   Attribute attribute =
       measured(capacity.conditions, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
-  // Neighbours are loaded together and drive out others of what is counted: such sizes were a tenth off and more.
+  // Neighbors are loaded together and evict others of the counted lines: such sizes were off by a tenth or more.
   if (cache.survey->counts_in_places) attribute.flags.emplace_back("counted_in_places");
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(

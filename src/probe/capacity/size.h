@@ -1,5 +1,4 @@
-// The size of a cache: looks at it as views_decision.h asks for, and says what all looks together tell. What fools
-// it is said there.
+// Capacity of a cache: combines the views that views_decision.h asks for, which also says what fools them.
 #pragma once
 
 #include "probe/capacity/sampled_residency.h"
@@ -8,20 +7,19 @@
 
 namespace gputopo::probe {
 
-// Throws Inconclusive where no footprint exceeds the cache, or the views do not decide. `same`: of this very cache, as
-// another space reaches it. Fewer samples are enough to see that the size is the same, which is then told.
+// Throws where no footprint exceeds the cache (require_exceeded()), and Inconclusive if the views do not decide.
+// `same`: capacity of this very cache, measured through another space; a smaller sample then suffices to confirm it.
 [[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same = nullptr);
-// Whether footprints of both surveys hit alike: what a cache looks like through two spaces. It may be two caches.
+// Whether both surveys show the same hits at every footprint, as those of one cache do. Two equal caches do so too.
 [[nodiscard]] bool look_alike(const Cache& one, const Cache& other);
-// The same with other parameters, of a cache that is exceeded.
+// Same as find_capacity(), with other parameters, for a cache that is exceeded.
 [[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionParameters& parameters);
 
-// The cache, this known of it too.
 [[nodiscard]] Cache with(Cache cache, const Capacity& capacity);
 
 [[nodiscard]] Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples);
 
-// The part of the loads of each footprint of the survey that hit in the cache or nearer.
+// Fraction of the loads of each survey footprint that hit in the cache or nearer.
 [[nodiscard]] std::vector<FootprintHits> sweep_of(const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -8,28 +8,28 @@
 namespace gputopo::probe {
 namespace {
 
-// Whether footprints from `bytes` on miss with nearly every load when walked in order, as under LRU.
+// Whether a footprint of `bytes` or more misses with nearly every load when walked in order, as under LRU.
 bool misses_all(const CapacityEvidence& evidence, double bytes, const CapacityDecisionParameters& parameters) {
   const auto beyond =
       std::ranges::find_if(evidence.sweep, [&](const FootprintHits& footprint) { return footprint.bytes >= bytes; });
   return beyond != evidence.sweep.end() && 1 - beyond->hits > (1 - parameters.still_hits) * evidence.misses_at_most;
 }
 
-// How large a footprint to sample of a cache that SMs share, in capacities.
+// Footprint to sample of a cache that SMs share, in capacities.
 double capacities_of_shared(const SizeView& resident, const CapacityDecisionParameters& parameters) {
   const bool is_unread = resident.bytes == 0;
   if (is_unread && resident.by_chance) return parameters.chance_capacities;
   return is_unread || resident.settled ? parameters.shared_capacities : parameters.unsettled_capacities;
 }
 
-// What the views but sampling tell.
+// Result of all views except sampling.
 struct Standing {
   SizeView best;
   std::string method;
-  double base_bytes = 0;    // of the footprint to sample
-  double capacities = 0;    // its size in these
+  double base_bytes = 0;    // unit of the footprint to sample
+  double capacities = 0;    // footprint to sample, in units of base_bytes
   bool can_sample = false;  // the space allows a footprint that large
-  bool exact = false;       // reading backwards is, or the footprint that fits
+  bool exact = false;       // reading backwards or the fitting footprint is exact
   double packed_bytes = 0;  // 0: not packed
 };
 
@@ -40,8 +40,8 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
     standing.best.interval.low -= parameters.kept_by_nearer * resident.bytes;
   }
   if (evidence.fits && !evidence.is_behind) {
-    // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one. And it may
-    // be as much too large as its interval says: where reading backwards is exact (LRU), a little more proves nothing.
+    // Behind another cache a footprint also fits if both hold it together: no lower bound. It may be too large by as
+    // much as its interval says: where reading backwards is exact (LRU), a small excess proves nothing.
     const SizeView& fits = *evidence.fits;
     const bool in_turn = misses_all(evidence, 2 * resident.bytes, parameters);
     if ((in_turn ? fits.interval.low : fits.bytes) > resident.bytes) {
@@ -55,21 +55,21 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
       evidence.limit_bytes == 0 ? wanted : std::min(wanted, evidence.limit_bytes / standing.base_bytes);
   standing.can_sample = standing.capacities >= parameters.min_capacities;
   if (!standing.can_sample) {
-    // Little more than the cache can be loaded: what that leaves resident is all that there is only where as much, and
-    // no more, stays resident by itself.
+    // The space allows little more than the capacity. What that leaves resident is the capacity only if an equally
+    // large footprint fits by itself, and no larger one does.
     const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident.bytes) <= evidence.line_bytes &&
-                       resident.bytes + evidence.line_bytes <= evidence.limit_bytes;  // or nothing was too much
+                       resident.bytes + evidence.line_bytes <= evidence.limit_bytes;  // else nothing exceeded the cache
     if (!agree) standing.best = {};
     return standing;
   }
   standing.exact = evidence.is_shared ? resident.bytes > 0 : misses_all(evidence, 2 * standing.base_bytes, parameters);
   if (evidence.is_behind && resident.by_chance) {
-    // The nearer cache may still hold what this one has lost, if it does not lose the oldest first: no lower bound.
+    // The nearer cache may still hold lines that this one evicted, unless it evicts the oldest first: no lower bound.
     standing.best = {};
     standing.exact = false;
   }
   standing.packed_bytes = evidence.packed_bytes.value_or(0);
-  // What reading backwards over-counts under another replacement than LRU, packing does not.
+  // Under policies other than LRU, reading backwards may count too much; packing does not.
   if (standing.packed_bytes > 0 &&
       (standing.packed_bytes > parameters.packed_beyond * standing.best.bytes || !standing.exact)) {
     standing.best = {standing.packed_bytes,
@@ -80,12 +80,12 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
 }
 
 bool is_above(const SampledResidency& sampled, const Standing& standing, double standard_errors) {
-  constexpr double kErrorsInInterval = 1.96;  // of 95%
+  constexpr double kErrorsInInterval = 1.96;  // for 95%
   const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
   return sampled.bytes - standard_errors * error > standing.best.bytes;
 }
 
-// Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
+// Reading backwards is exact if the oldest line is evicted. Otherwise it finds too little at any footprint.
 bool replaces_in_turn(const SampledResidency& sampled, const CapacityDecisionParameters& parameters) {
   return sampled.old_part <= parameters.still_hits;
 }
@@ -94,12 +94,12 @@ bool may_hide_memory_loads(const CapacityEvidence& evidence, const ClearMemoryLo
   return evidence.is_shared && evidence.has_far_part && evidence.cold_hits > 1 - parameters.nearly_all_told;
 }
 
-// The answer where memory hides among the far hits: the other views would count its loads as hits.
+// Whether memory loads hide among the far hits. The other views would count them as hits.
 bool is_told_by_memory_loads(const CapacityEvidence& evidence) {
   return evidence.memory && explains_all(*evidence.memory, evidence.guess_bytes / evidence.stride_bytes);
 }
 
-// The sample stands only where it is above what the others found; it raises the upper end of a lower bound.
+// Uses the sample if it exceeds the other views. Otherwise it only raises the upper end of a lower bound.
 void weigh_sample(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters, Standing& standing) {
   const SampledResidency& sampled = evidence.sampled.back();
   const bool exact = standing.exact && replaces_in_turn(evidence.sampled.front(), parameters);
@@ -115,14 +115,13 @@ void weigh_sample(const CapacityEvidence& evidence, const CapacityDecisionParame
   }
 }
 
-// Behind another cache packed places may be off by noise: a place that was refused once is not tried again, and one
-// that seemed to fit stays. Where two views agree on something else, it may be that. Returns why nothing is told, if
-// so.
+// Behind another cache, noise may falsify packing: a place that was refused is not tried again, and one that seemed
+// to fit stays. Two other views that agree on another size may be right. Returns the reason if nothing can be told.
 std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters,
                          Standing& standing) {
   const double resident = evidence.resident->bytes;
   const SampledResidency& sampled = evidence.sampled.back();
-  // Where nothing could be read back, the sample alone.
+  // Uses the sample alone if nothing could be read back.
   const auto least_of = [&](double of_sample) { return resident > 0 ? std::min(resident, of_sample) : of_sample; };
   if (standing.best.bytes < parameters.contradicting_part * least_of(sampled.interval.low)) {
     return fmt::format("{:.0f} B fit together, but {}a sample tells {:.0f} B", standing.best.bytes,
@@ -131,7 +130,7 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
   stats::Interval& interval = standing.best.interval;
   if (least_of(sampled.bytes) > interval.high) interval.high = sampled.interval.high;
   const bool agree = resident > 0 && evidence.fits && std::abs(evidence.fits->bytes - resident) <= evidence.line_bytes;
-  // And what the nearer cache keeps seems to fit as well: neither reading back nor a sample finds that much.
+  // Lines that the nearer cache keeps seem to fit as well; neither reading back nor a sample finds these.
   const double both = std::max(resident, sampled.bytes);
   if (agree) interval.low = std::min({interval.low, resident, evidence.fits->bytes});
   if (both < interval.low) interval.low = both;
@@ -147,8 +146,8 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDe
   if (!evidence.is_shared && !evidence.fits) return Look{View::kFits};
   const Standing standing = standing_of(evidence, parameters);
   if (!standing.can_sample || evidence.not_sampled) return std::nullopt;
-  // Where walking twice the capacity in order still hits, the replacement is not LRU. Of what SMs share lines are
-  // packed only where it could not be read back.
+  // If a walk of twice the capacity in order still hits, the policy is not LRU. Lines of a cache that SMs share are
+  // packed only if it could not be read back.
   const bool is_chance = evidence.is_shared && evidence.resident->by_chance && evidence.resident->bytes == 0;
   if (!standing.exact && !is_chance && !evidence.packed_bytes && parameters.packs) return Look{View::kPacked};
   const auto sample = [&](double capacities, std::uint64_t samples) {

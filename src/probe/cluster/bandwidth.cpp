@@ -16,7 +16,7 @@ namespace {
 struct ClusterBandwidthParameters {
   std::uint64_t bytes = 32 << 10;  // of each block: two loads of all warps
   std::array<std::uint32_t, 3> warps = {8, 16, 32};
-  // Loads of a thread in a launch of the most warps: some hundred microseconds, so that the start hardly counts.
+  // Loads of a thread in a launch with the most warps: some hundred microseconds, so that the start hardly counts.
   std::uint32_t loads = 512;
   std::uint32_t warm_loads = 64;
 };
@@ -96,7 +96,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   const std::vector<Trial> trials = run_reads(lab, sizes);
   const ClusterRates found = settle(lab, "cluster bandwidth", decide_cluster_rates(medians_of(trials), sizes));
   const ClusterProgram& best = trials[found.best].program;
-  // Once more, or chance would have picked the value.
+  // Runs the best shape again, because chance helped to choose it.
   Lab of_best = lab.another();
   std::vector<double> rates;
   for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {

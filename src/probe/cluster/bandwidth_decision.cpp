@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-// The place of the best of those alike in size and distance, the first of several.
+// Index of the fastest reads of this size and distance, the first of equal ones.
 std::optional<std::size_t> best_of(std::span<const ClusterReads> reads, std::uint32_t size, std::uint32_t distance) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < reads.size(); ++i) {

@@ -1,4 +1,4 @@
-// How fast the blocks of a cluster read one another, from reads of several shapes.
+// How fast the blocks of a cluster read from one another, from reads of several shapes.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,23 @@
 
 namespace gputopo::probe {
 
-// The reads of one shape of program.
 struct ClusterReads {
   std::uint32_t cluster_size = 0;
   std::uint32_t rank_distance = 0;
   std::uint32_t warps = 0;
-  double bytes_per_second = 0;  // the median over the copies
+  double bytes_per_second = 0;  // median over the copies
 };
 
-// The best rate over several numbers of warps, by cluster size: of blocks that read the next rank, and of blocks that
-// read the one half way round the cluster, where no block reads from its own TPC. Clusters of up to three have no half
-// way; they have the next.
+// The best rates over several numbers of warps, by cluster size: for blocks that read the next rank, and for blocks
+// that read the rank half way round the cluster, where no block reads from its own TPC. Clusters of up to three blocks
+// use the next rank for both.
 struct ClusterRates {
-  std::size_t best = 0;  // place of the fastest ring
+  std::size_t best = 0;  // index of the fastest ring
   std::vector<double> ring;
   std::vector<double> half_way;
 };
 
-// No value where a size has no such reads.
+// No value if a size has no such reads.
 [[nodiscard]] Decision<ClusterRates> decide_cluster_rates(std::span<const ClusterReads> reads,
                                                           std::span<const std::uint32_t> sizes);
 

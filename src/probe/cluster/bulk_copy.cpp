@@ -17,26 +17,26 @@ namespace {
 struct BulkCopyParameters {
   std::uint32_t least_copy_bytes = 16;
   std::array<std::uint32_t, 6> latency_copy_bytes = {16, 128, 512, 2048, 8192, 32768};
-  // From memory no sector serves two copies.
+  // Copies from memory are so long that no sector serves two of them.
   std::uint32_t memory_copy_bytes = 512;
   std::array<std::uint32_t, 4> bandwidth_copy_bytes = {512, 2048, 8192, 32768};
   std::array<std::uint32_t, 6> in_flight = {1, 2, 4, 8, 16, 32};
   std::uint32_t accesses = 64;
-  // Of each SM in a launch: some hundred microseconds, so that the start hardly counts.
+  // Bytes of each SM in a launch: some hundred microseconds, so that the start hardly counts.
   std::uint64_t bytes_per_sm = 4 << 20;
-  // A working set in L2 takes this part of it at most: clear of its edge.
+  // Divisor of L2: a working set takes at most this part of it, clear of its edge.
   std::uint64_t l2_parts = 4;
   std::uint64_t small_l2_bytes = 64 << 10;
-  // One in device memory is so many times the last cache, so that next to nothing of it is there beforehand; and no
-  // more than a part of the largest array.
+  // A working set in device memory is this many times the last cache, so that almost none of it is cached before. It
+  // takes at most the largest array over `memory_parts`.
   std::uint64_t beyond_caches = 32;
   std::uint64_t memory_parts = 4;
-  // Nothing comes from L2 sooner. More would call a fast GPU broken.
+  // No copy from L2 is faster. Larger values would call a fast GPU broken.
   double least_copy_cycles = 30;
-  // Of a block's shared memory, for the copies' barriers and what the driver takes.
+  // Shared memory of a block that the barriers of the copies and the driver need.
   std::uint64_t reserved_bytes = 2048;
   std::uint64_t shared_guess_bytes = 48 << 10;
-  // Plain loads of the same bytes: of a launch.
+  // Bytes of a launch of plain loads, for comparison.
   double plain_stream_bytes = 4e9;
   std::array<std::uint32_t, 2> plain_loads_in_flight = {4, 8};
 };
@@ -63,7 +63,7 @@ ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::ui
           .accesses = kBulkCopyParameters.accesses};
 }
 
-// Of each program and each of its copies, the mean over the blocks.
+// The mean over the blocks, for each copy of each program.
 std::vector<std::vector<double>> run_latencies(Lab& lab, const std::vector<ClusterProgram>& programs) {
   std::vector<std::vector<double>> cycles(programs.size());
   for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
@@ -80,7 +80,7 @@ struct Shape {
   [[nodiscard]] double median() const { return stats::median(bytes_per_second); }
 };
 
-// Every copy in flight has a place of its own in shared memory.
+// Every copy in flight has its own place in shared memory.
 std::vector<Shape> bandwidth_shapes(const Lab& lab, std::uint64_t bytes) {
   const DeviceInfo& info = lab.info();
   const std::uint64_t shared = info.most_shared_bytes_per_block().value_or(kBulkCopyParameters.shared_guess_bytes);
@@ -101,7 +101,7 @@ std::uint64_t bytes_in_flight(const ClusterProgram& program) {
   return std::uint64_t{program.copy_bytes} * program.in_flight;
 }
 
-// Of copies that find nothing in L2: each block goes over its own share once.
+// Copies that find nothing in L2, because each block passes over its share once.
 Shape from_memory(const Lab& lab, const Shape& like) {
   Shape shape{like.program, {}};
   const std::uint32_t copy_bytes = shape.program.copy_bytes;
@@ -128,8 +128,8 @@ double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
   return best;
 }
 
-// From L2 by every SM, because it is nearer to some; from memory by every SM; then larger copies by one, or they would
-// wait for each other.
+// From L2 and from memory by every SM, because the distances differ; then larger copies by one SM, because those of
+// several would wait for each other.
 std::vector<ClusterProgram> latency_programs(const Lab& lab) {
   std::vector<ClusterProgram> programs = {copies(kBulkCopyParameters.least_copy_bytes, 1, l2_bytes(lab), true),
                                           copies(kBulkCopyParameters.least_copy_bytes, 1, memory_bytes(lab), true)};
@@ -141,7 +141,7 @@ std::vector<ClusterProgram> latency_programs(const Lab& lab) {
   return programs;
 }
 
-// A plain load of the smallest copy's bytes, by every SM.
+// A plain load of as many bytes as the smallest copy, by every SM.
 double plain_load_cycles(Lab& lab) {
   return run_trials(lab, {{.space = Space::kGlobalBypassL1,
                            .bytes = whole(l2_bytes(lab), kMinimumStrideBytes),
@@ -164,7 +164,7 @@ void run_shapes(Lab& lab, std::vector<Shape>& shapes) {
   }
 }
 
-// Of the shape that is best in L2, run once more, or chance would have picked the value; and of copies from memory.
+// New runs of the shape that is best in L2, because chance helped to choose it; and copies from memory.
 struct BestRates {
   std::vector<double> from_l2;
   double from_memory = 0;
@@ -173,7 +173,7 @@ struct BestRates {
 };
 
 BestRates run_best(Lab lab, const std::vector<Shape>& shapes, const Shape& best) {
-  // Memory is farther than L2: it may take more bytes in flight.
+  // Memory is farther than L2 and may need more bytes in flight.
   const auto deepest =
       std::ranges::max_element(shapes, {}, [](const Shape& shape) { return bytes_in_flight(shape.program); });
   Shape memory[] = {from_memory(lab, best), from_memory(lab, *deepest)};

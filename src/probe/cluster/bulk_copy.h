@@ -1,7 +1,7 @@
-// Asynchronous bulk copies (TMA) from device memory to shared memory, beside plain loads of the same bytes.
-// Latency: a thread issues a copy, waits until its barrier in shared memory says that it has arrived, issues the next.
-// Bandwidth: a thread of each SM keeps so many copies of so many bytes under way. What fools them: bytes that L2 holds
-// where memory is meant, so that no byte from memory is copied twice.
+// Asynchronous bulk copies (TMA) from device memory to shared memory, next to plain loads of the same bytes. Latency:
+// a thread issues a copy, waits until the copy's barrier in shared memory signals its arrival, and issues the next.
+// Bandwidth: a thread of each SM keeps several copies in flight. What fools them: bytes that L2 still holds where
+// memory is meant. Therefore no byte is copied from memory twice.
 #pragma once
 
 #include "probe/bench/lab.h"

@@ -6,11 +6,11 @@
 namespace gputopo::probe {
 
 struct ClusterParameters {
-  // Copies of each program. More: steadier medians; odd, so that a median is a sample.
+  // Copies of each program. Larger values steady the medians. Odd, so that the median is a sample.
   std::uint32_t copies = 5;
-  // Copies of each shape of a transfer. Their rates stand beside the value, for which the best shape runs again. Odd.
+  // Copies of each transfer shape. Reports show their rates beside the value, which is from new runs. Odd.
   std::uint32_t copies_of_shape = 3;
-  // Runs of the best shape, for the value.
+  // Runs of the best shape for the value.
   std::uint32_t repeats = 9;
 };
 inline constexpr ClusterParameters kCluster;

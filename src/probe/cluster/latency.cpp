@@ -11,7 +11,7 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kChaseBytes = 4096;
-// Before those that are timed, and of them. More: the ends of a chain weigh less.
+// Loads before the timed ones, and timed loads. Larger values reduce the weight of the chain ends.
 constexpr std::uint32_t kChaseLoads = 128;
 
 ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
@@ -23,7 +23,7 @@ ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
           .accesses = kChaseLoads};
 }
 
-// A block's own shared memory, then every distance of ranks in clusters of every size.
+// A block's own shared memory, then every rank distance in clusters of every size.
 std::vector<ClusterProgram> programs_for(const std::vector<std::uint32_t>& sizes) {
   std::vector<ClusterProgram> programs = {chase(sizes.front(), 0)};
   for (const std::uint32_t size : sizes) {
@@ -63,7 +63,7 @@ std::vector<SampleTable> tables_of(const ClusterLatency& latency) {
     ranks.data[2].push_back(rounded(cycles));
   }
   SampleTable pairs = make_table(
-      "sm_pairs", Plot::kMap,  // of the largest
+      "sm_pairs", Plot::kMap,  // largest clusters only
       {axis("target_sm", "target sm"), axis("reader_sm", "reader sm"), values("latency_cycles", "latency", "cycles")});
   for (const auto& [pair, cycles] : latency.by_pair_cycles) {
     pairs.data[0].push_back(pair.second);

@@ -1,6 +1,6 @@
-// Latency of distributed shared memory: one thread of each cluster chases through the shared memory of another block,
-// for every distance of ranks. All clusters do so at once, one load each under way, so every launch tells as many pairs
-// of SMs as there are clusters. What fools it: pairs that no launch puts into one cluster are not told.
+// Latency of distributed shared memory: one thread of each cluster chases through another block's shared memory, for
+// every rank distance. All clusters do so at once with one load in flight each, so every launch measures as many pairs
+// of SMs as there are clusters. What fools it: pairs that no launch puts into one cluster are not measured.
 #pragma once
 
 #include "probe/bench/lab.h"

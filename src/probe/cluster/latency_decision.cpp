@@ -11,7 +11,7 @@ namespace gputopo::probe {
 Decision<ClusterLatency> decide_cluster_latency(std::span<const ClusterChase> chases, std::uint32_t largest,
                                                 const ClusterLatencyParameters& parameters) {
   using Pair = ClusterLatency::ReaderAndTarget;
-  std::map<std::pair<std::uint32_t, Pair>, std::vector<double>> by_pair;  // and size of the cluster
+  std::map<std::pair<std::uint32_t, Pair>, std::vector<double>> by_pair;  // and by cluster size
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> by_rank;
   std::map<std::uint32_t, std::vector<double>> largest_by_copy;
   std::vector<double> own;

@@ -1,4 +1,4 @@
-// How far SMs of a cluster are from one another, from chases through each other's shared memory.
+// How far the SMs of a cluster are from one another, from chases through each other's shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace gputopo::probe {
 
 struct ClusterLatencyParameters {
-  // No load leaves an SM and comes back sooner; one of an SM's own shared memory takes more, too. More would call a
-  // fast GPU broken.
+  // No load from another SM is faster; even a load from an SM's own shared memory takes longer. Larger values would
+  // call a fast GPU broken.
   double least_load_cycles = 8;
 };
 
@@ -30,18 +30,17 @@ struct ClusterChase {
 struct ClusterLatency {
   using ReaderAndTarget = std::pair<std::uint32_t, std::uint32_t>;
 
-  double cycles = 0;          // between two SMs of the largest clusters, the mean over the pairs
+  double cycles = 0;          // mean over the pairs of SMs in the largest clusters
   stats::Interval interval;   // over the copies
   double nearest_cycles = 0;  // of all pairs
   double farthest_cycles = 0;
-  double own_cycles = 0;                             // of an SM's own shared memory; 0 where that was not chased
-  std::map<std::uint32_t, double> by_size_cycles;    // the mean over the pairs of clusters of a size
-  std::map<ReaderAndTarget, double> by_pair_cycles;  // in the largest clusters: the median over the copies
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> by_rank_cycles;  // of a size and a distance of ranks
+  double own_cycles = 0;                             // of an SM's own shared memory; 0 if not measured
+  std::map<std::uint32_t, double> by_size_cycles;    // mean over the pairs, by cluster size
+  std::map<ReaderAndTarget, double> by_pair_cycles;  // in the largest clusters: median over the copies
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> by_rank_cycles;  // by cluster size and rank distance
 };
 
-// `largest`: size of the largest clusters. No value where nothing was chased through them, or a load took impossibly
-// little.
+// `largest`: size of the largest clusters. No value if nothing ran through them, or if a load was impossibly fast.
 [[nodiscard]] Decision<ClusterLatency> decide_cluster_latency(std::span<const ClusterChase> chases,
                                                               std::uint32_t largest,
                                                               const ClusterLatencyParameters& parameters = {});

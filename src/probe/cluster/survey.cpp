@@ -14,9 +14,9 @@ namespace gputopo::probe {
 namespace {
 
 struct ClusterSurveyParameters {
-  // More: more chances that a block lands elsewhere; each is a launch of a fraction of a millisecond.
+  // Launches per size, each a fraction of a millisecond. With larger values blocks land on more different SMs.
   std::uint32_t placements = 3;
-  // Of each block's shared memory: little, so that nothing but the GPCs limits where clusters run.
+  // Shared memory of each block: so little that only the GPCs limit where clusters run.
   std::uint64_t shared_bytes = 1024;
 };
 constexpr ClusterSurveyParameters kClusterSurveyParameters;

@@ -16,20 +16,20 @@
 namespace gputopo::probe {
 namespace {
 
-// Twice over the code: one pass leaves something in a cache that does not replace the oldest.
+// Passes over the code: a single one leaves something in a cache that does not replace the oldest line.
 constexpr std::uint32_t kCodePasses = 2;
-// And more where all that is left would make a miss seem cheaper.
+// More passes for the penalty: whatever is left would make a miss seem cheaper.
 constexpr std::uint32_t kEvictingPasses = 4;
-// Less code than there is, to see whether all of it evicts everything.
+// Less than all of the code, to check whether all of it evicts everything.
 constexpr std::uint32_t kLessCodeBlocks = 3 * kMaxCodeBlocks / 4;
 
-// Which constants are walked: one load every stride.
+// The constants that are walked: one load every stride.
 struct Walk {
   std::uint32_t bytes = 0;
   std::uint32_t stride_bytes = 0;
-  std::uint32_t skew_bytes = 0;  // that the upper half is shifted by
+  std::uint32_t skew_bytes = 0;  // offset of the upper half
 
-  // Over each half of them.
+  // Walks each half.
   [[nodiscard]] std::vector<CodeStep> steps(std::uint32_t passes) const {
     const CodeStep lower{
         .kind = CodeStepKind::kConstants, .count = bytes / 2, .passes = passes, .stride_bytes = stride_bytes};
@@ -40,7 +40,7 @@ struct Walk {
   }
 };
 
-// Over all the constants there may be, one load for each fetch into the cache: those between would hit nearer caches.
+// All constants that a program may have, with one load for each fetch into the cache: others would hit nearer caches.
 Walk walk_over_all(const Cache& cache) {
   return {.bytes = static_cast<std::uint32_t>(cache.site().limit_bytes),
           .stride_bytes = std::max(static_cast<std::uint32_t>(cache.fetch_bytes), kConstantStepBytes)};
@@ -61,7 +61,7 @@ class WalkBesideCode {
     }
   }
 
-  // Cycles of the walk after so much code, of each copy.
+  // Cycles of the walk after this much code, for each copy.
   [[nodiscard]] std::vector<double> cycles_beside(std::uint32_t blocks, std::uint32_t passes = kCodePasses) {
     InstructionProgram program{.actors = {{}}, .steps = walk_.steps(2)};
     if (blocks > 0) program.steps.push_back({.count = blocks * kCodeBlockInstructions, .passes = passes});
@@ -80,7 +80,7 @@ class WalkBesideCode {
 
   [[nodiscard]] double untouched_cycles() const { return cycles_.untouched_cycles; }
 
-  // The most blocks of code, so that no more than this part of the constants is evicted.
+  // The most blocks of code that evict at most this part of the constants.
   [[nodiscard]] std::uint32_t most_blocks(double part) {
     return last_that_fits(0, kMaxCodeBlocks, [&](std::uint32_t blocks) {
       return cycles_.part(stats::median(cycles_beside(blocks))) > part;
@@ -133,7 +133,7 @@ Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Ca
     Walk sparse = all;
     sparse.stride_bytes = static_cast<std::uint32_t>(stride);
     double beside = bytes_beside(sparse);
-    // Which of the two spreads over all sets depends on the index.
+    // The index decides which of the two walks spreads over all sets.
     sparse.skew_bytes = sparse.stride_bytes / 2;
     beside = std::max(beside, bytes_beside(sparse));
     details.emplace_back(fmt::format("code_beside_stride_{}_bytes", stride), whole_bytes(beside));

@@ -1,6 +1,6 @@
-// A cache that constants share with instructions, beyond the 64 KiB that a program may have of constants: constants are
-// walked, then code of growing length runs, and the constants are walked again. They take longer as soon as the two
-// together no longer fit.
+// A cache that constants share with instructions, larger than the 64 KiB of constants that a program may have:
+// constants are walked, code of growing length runs, and the constants are walked again. The second walk takes longer
+// as soon as both together no longer fit.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -9,8 +9,8 @@
 
 namespace gputopo::probe {
 
-// These measure the cache in which constants and code meet, if all the constants that a program may have fit. They
-// throw NotSupportedError if code does not evict constants.
+// Measure the cache that constants share with code if all constants that a program may have fit. Throw
+// NotSupportedError if code does not evict constants.
 [[nodiscard]] Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
 [[nodiscard]] Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
 [[nodiscard]] Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache);

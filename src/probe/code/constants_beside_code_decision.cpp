@@ -13,8 +13,8 @@ bool code_reaches(const ConstantWalk& walk, const ConstantsBesideCodeParameters&
   return walk.evicted_cycles >= (1 + parameters.least_contrast) * walk.untouched_cycles;
 }
 
-// Under LRU a walk that evicts anything evicts all of a set. Otherwise lines are left beside what evicted them, as many
-// as may go unseen. The capacity lies on the ramp.
+// Under LRU a walk that evicts anything evicts a whole set. Other replacement leaves lines beside what evicted them,
+// as many as may go unseen. The capacity lies on the ramp.
 SharedCapacity decide_shared_capacity(const BlocksBesideConstants& blocks, std::uint32_t constant_bytes,
                                       double block_bytes, std::uint32_t loop_bytes,
                                       const ConstantsBesideCodeParameters& parameters) {

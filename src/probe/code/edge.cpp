@@ -12,7 +12,7 @@ namespace {
 
 constexpr CodeEdgeParameters kCodeEdgeParameters;
 
-// What misses, in instructions, of code that is longer by a step of the lead each.
+// Misses, in instructions, of code that grows by a step of the lead.
 std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
   const std::uint32_t fits = cache.fits_instructions;
   const std::uint32_t begin = fits < kCodeEdgeParameters.fits_within ? 0 : fits - kCodeEdgeParameters.fits_within;

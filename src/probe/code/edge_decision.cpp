@@ -10,7 +10,7 @@
 namespace gputopo::probe {
 namespace {
 
-// All that might be.
+// All shapes that may explain the edge.
 std::vector<CodeShape> candidates(std::uint32_t fits_instructions, double bytes_per_instruction,
                                   const CodeEdgeParameters& parameters) {
   std::vector<CodeShape> shapes;
@@ -32,7 +32,7 @@ struct Fit {
   double distance = 0;
 };
 
-// That two sets which fill unequally would not come so near.
+// Whether two sets that fill unequally would not come this near.
 bool is_told_by_two(const Fit& fit, const CodeEdgeParameters& parameters) {
   return fit.shape.ways > 1 && fit.distance <= parameters.near_of_two;
 }
@@ -46,7 +46,7 @@ double CodeShape::missed(double instructions) const {
   return over * (ways + 1) * line - (fits() + over * line - instructions);
 }
 
-// All may be off by one factor.
+// A common factor may scale all misses.
 double distance_of(const CodeShape& shape, std::span<const MissedLength> lengths,
                    const CodeEdgeParameters& parameters) {
   double product = 0;

@@ -14,10 +14,10 @@
 namespace gputopo::probe {
 namespace {
 
-// Both must say the same: of more blocks some may miss where they lie in two lines each.
+// Both must agree: of more blocks, some may miss if each lies in two lines.
 constexpr std::uint32_t kJumps[] = {kFewAlignedJumps, kManyAlignedJumps};
 
-// Of a block that lies in one line or in two.
+// A block lies in one or two lines.
 constexpr std::uint32_t kLinesOfBlock = 2;
 
 struct AlignedJumps {
@@ -53,7 +53,7 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
     }
     period = found;
   }
-  // So far do so many alignments move a block: a whole number of fetches, which are a power of two.
+  // A period moves a block by a whole number of fetches, which are powers of two.
   const auto moved = std::llround(static_cast<double>(*period) * jumps.block_bytes);
   const std::int64_t bytes = moved & -moved;
   Attribute attribute = measured_exactly(lab.conditions(), bytes, "B", "period_of_jumps");

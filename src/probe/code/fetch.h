@@ -1,4 +1,4 @@
-// The size of a fetch: jumps over few blocks, which the nearest cache holds, at every place of a fetch.
+// The size of a fetch, from jumps over few blocks, which the nearest cache holds, at every offset in a fetch.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -6,7 +6,7 @@
 
 namespace gputopo::probe {
 
-// The nearest cache must hold all blocks. Throws Inconclusive, NotSupportedError if the device cannot run such code.
+// The nearest cache must hold all blocks. Throws Inconclusive, or NotSupportedError if the device cannot run these.
 [[nodiscard]] Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps, bool keep_samples);
 
 }  // namespace gputopo::probe

@@ -1,6 +1,5 @@
-// How much code is fetched at once, from what jumps take to blocks that begin at ever later places: where a block goes
-// on in one more fetch the time has a step, and so it repeats with every fetch. Fooled by blocks that no cache holds:
-// then it repeats with every line.
+// How much code is fetched at once, from jumps to blocks that begin at growing offsets: a block that continues in one
+// more fetch takes longer, so the time repeats with every fetch; with every line if no cache holds the blocks.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +10,15 @@
 namespace gputopo::probe {
 
 struct FetchPeriodParameters {
-  // A period is one that explains this part of the variance between the places, less what as many groups explain by
-  // chance. Larger: misses fetches whose steps noise hides; smaller: takes noise for one.
+  // Least explained part of the variance between offsets, less what as many groups explain by chance. Larger values
+  // miss fetches whose steps noise hides; smaller values take noise for a fetch.
   double explained = 0.75;
-  // The least cycles between the quickest and the slowest place, of a pass. Less is the rounding of clocks.
+  // Least difference between the fastest and the slowest offset (cycles of a pass). Less is rounding of the clock.
   double least_range_cycles = 2;
 };
 
-// `cycles`: of passes over blocks that begin so many instructions later. The period in instructions, of two at least
-// and half of the places at most.
+// `cycles[i]`: of passes over blocks that begin i instructions later. The period in instructions: at least 2, at most
+// half of the offsets.
 [[nodiscard]] Decision<std::size_t> decide_fetch_period(const std::vector<double>& cycles,
                                                         const FetchPeriodParameters& parameters = {});
 

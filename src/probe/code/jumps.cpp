@@ -13,14 +13,14 @@ namespace gputopo::probe {
 namespace {
 
 struct JumpSurveyParameters {
-  // Counts per octave. More resolves levels that are nearer each other; the survey takes longer.
+  // Larger values separate levels that are closer together, but take longer.
   double counts_per_octave = 16;
-  // Passes of each. Odd, so that a median is a sample.
+  // Copies of each program; odd, so that a median is a sample.
   std::uint32_t copies = 3;
 };
 constexpr JumpSurveyParameters kJumpSurvey;
 
-// What passes over ever more blocks take.
+// Passes over growing numbers of blocks.
 struct JumpSurvey {
   std::vector<CodePasses> lengths;
   double block_bytes = 0;

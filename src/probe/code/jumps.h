@@ -1,4 +1,4 @@
-// Jumps over ever more blocks of code, by one warp, near one another and far apart.
+// Jumps of one warp over growing numbers of blocks of code, close together and far apart.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct CodeJumps {
 };
 // Throws NotSupportedError if the device runs no jumps.
 [[nodiscard]] CodeJumps survey_jumps(Lab& lab);
-// The level of the curve of far jumps that caches[cache] serves; `caches` begins with the nearest. Throws Inconclusive.
+// The level of the far-jump curve that caches[cache] serves; `caches` begins with the nearest. Throws Inconclusive.
 [[nodiscard]] std::size_t level_of_cache(const Lab& lab, const CodeJumps& jumps,
                                          const std::vector<KnownCodeCache>& caches, std::size_t cache);
-// The cycles of a jump to code that the level serves.
+// Cycles of a jump to code that the level serves.
 [[nodiscard]] Attribute jump_latency(const CodeJumps& jumps, std::size_t level, bool keep_samples);
 
-// How much the first level holds. `behind_bytes`: what the cache behind it holds at least. Throws Inconclusive.
+// How much the first level holds. `behind_bytes`: the least that the cache behind it holds. Throws Inconclusive.
 [[nodiscard]] Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behind_bytes,
                                           bool keep_samples);
 

@@ -42,19 +42,19 @@ JumpCurve read_jump_curve(const std::vector<CodePasses>& lengths, const PassCost
 
 namespace {
 
-// The least that a block takes of a cache: what runs of it may lie in one line.
+// The least that a block takes of a cache: its executed part may lie in one line.
 double least_taken_bytes(const JumpCurve& curve, double line_bytes) {
   return std::min(curve.block_bytes, std::max(curve.run_bytes, line_bytes));
 }
 
-// Where the level of a cache may end.
+// The range in which the level of a cache may end.
 stats::Interval ends_of(const JumpCurve& far, const KnownCodeCache& cache, const CodeJumpParameters& parameters) {
   const double line = cache.line_bytes == 0 ? parameters.least_line_bytes : cache.line_bytes;
   const double taken = least_taken_bytes(far, line);
   return {parameters.least_part * cache.bytes.low, parameters.most_times * cache.bytes.high * far.block_bytes / taken};
 }
 
-// How many levels of the curve end.
+// The number of levels that end.
 std::size_t ended_levels(const JumpCurve& curve, const CodeJumpParameters& parameters) {
   if (curve.levels.empty()) return 0;
   const stats::Plateau& last = curve.levels.back();
@@ -66,8 +66,8 @@ std::size_t ended_levels(const JumpCurve& curve, const CodeJumpParameters& param
 
 double end_of(const JumpCurve& curve, std::size_t level) { return curve.footprints_bytes[curve.levels[level].last]; }
 
-// Whether what serves this level of far jumps holds too little code without gaps to be the cache. A nearer one with
-// shorter lines may hold as many far blocks.
+// Whether what serves this far-jump level holds too little gapless code to be the cache: a nearer one with shorter
+// lines may hold as many far blocks.
 bool is_of_smaller_cache(const JumpCurve& near, double cycles, const KnownCodeCache& cache,
                          const CodeJumpParameters& parameters) {
   for (std::size_t level = 0; level < ended_levels(near, parameters); ++level) {
@@ -137,7 +137,7 @@ JumpLatency latency_of_level(const JumpCurve& near, const JumpCurve& far, std::s
     latency.interval.low = std::min(latency.interval.low, plateau.value - drift - parameters.served_behind * rise);
   }
   if (level == 0) {
-    // Of few near blocks none misses.
+    // A few near blocks do not miss.
     const double few = near.levels.empty() ? plateau.value : near.levels.front().value;
     if (few >= (1 - parameters.same_level) * plateau.value) {
       latency.interval.low = std::min(latency.interval.low, few - drift - pass_error);
@@ -177,7 +177,7 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   if (rise < parameters.least_rise * held) {
     return {{}, {}, "jumps over code without gaps take as long where it does not fit: it is fetched ahead"};
   }
-  // The first count from which on all take longer by this part of the rise.
+  // The first count from which all take longer by this part of the rise.
   const auto first_above = [&](double part) {
     std::size_t first = near.jumps.size();
     while (first > 0 && near.cycles_per_jump[first - 1] > held + part * rise) --first;

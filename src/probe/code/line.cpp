@@ -14,14 +14,14 @@
 namespace gputopo::probe {
 namespace {
 
-// By how many blocks code is longer than what fits: with the lead and without it some sets overflow and some do not, in
-// caches of a few sets as in those of many.
+// Blocks by which code exceeds what fits: with and without the lead, in caches of few sets and of many, some sets
+// overflow and some do not.
 constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};
 constexpr std::uint32_t kMaxExtraBlocks = kLengths[std::size(kLengths) - 1];
-// Of which so many are looked at even where all of the code misses before.
+// Blocks that are measured even if all of the code misses at fewer.
 constexpr int kAlwaysBlocks = 1;
 
-// What a pass over `count` instructions takes with each step of the lead.
+// Cycles of a pass over `count` instructions for each step of the lead.
 std::vector<double> cycles_of_length(Lab& lab, std::uint32_t count) {
   std::vector<InstructionProgram> programs;
   for (std::uint32_t lead = 1; lead <= kCodeLeads; ++lead) {
@@ -42,13 +42,13 @@ std::vector<std::vector<double>> cycles_of_lengths(Lab& lab, const CodeCache& ca
   return lengths;
 }
 
-// A short edge is looked at a second time: stairs of an odd number of sets may show at every second one only.
+// Measures a short edge again: stairs of an odd number of sets may show only at every second one.
 void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
   std::int64_t found = line;
   try {
     found = edge_of().line_bytes;
   } catch (const Inconclusive&) {
-    return;  // no stairs show there, or too long an edge
+    return;  // no stairs there, or an edge that is too long
   } catch (const NotSupportedError&) {
     return;
   }

@@ -1,6 +1,6 @@
-// The line of an instruction cache. Code that is a little more than the cache holds is begun earlier and earlier, in
-// the lead: what a pass takes rises with each line that it needs more, by the misses of all lines of that line's set,
-// and between two such stairs by what the instructions themselves take. How far the stairs are apart is the line.
+// The line of an instruction cache. Code slightly longer than the cache begins earlier and earlier, in the lead. With
+// each further line, a pass takes longer by the misses of all lines in its set; between such stairs, only by the
+// instructions themselves. The distance of the stairs is the line.
 #pragma once
 
 #include "probe/bench/lab.h"

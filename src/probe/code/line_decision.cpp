@@ -12,14 +12,14 @@
 namespace gputopo::probe {
 namespace {
 
-// The steps at `begin`, modulo `apart`, that are `apart`.
+// The steps at `begin` modulo `apart`.
 std::vector<double> every(std::span<const double> steps, std::size_t begin, std::size_t apart) {
   std::vector<double> found;
   for (std::size_t at = begin % apart; at < steps.size(); at += apart) found.push_back(steps[at]);
   return found;
 }
 
-// Of each step, as high as it is at so many of the lengths.
+// The height of each step: this quantile over the lengths.
 std::vector<double> steps_at(const std::vector<std::vector<double>>& lengths, double part_of_lengths) {
   std::vector<double> steps;
   for (std::size_t i = 0; i < lengths.front().size(); ++i) {
@@ -30,7 +30,7 @@ std::vector<double> steps_at(const std::vector<std::vector<double>>& lengths, do
   return steps;
 }
 
-// By the rank test of Mann and Whitney, which one stair that something else made higher does not fool.
+// The rank test of Mann and Whitney, which a single stair raised by something else does not fool.
 bool is_ranked_lower(const std::vector<double>& low, const std::vector<double>& high,
                      const CodeLineParameters& parameters) {
   if (std::min(low.size(), high.size()) < parameters.least_ranked) return false;
@@ -44,10 +44,10 @@ bool is_ranked_lower(const std::vector<double>& low, const std::vector<double>& 
   return smaller / (n * m) - 0.5 >= parameters.rank_deviations * std::sqrt((n + m + 1) / (12 * n * m));
 }
 
-// Whether there are stairs midway between these, which are lower.
+// Whether lower stairs lie midway between these.
 bool has_lower_between(std::span<const double> stairs, std::size_t period, std::size_t place,
                        const CodeLineParameters& parameters) {
-  constexpr std::size_t kWithOthers = 4;  // steps between both
+  constexpr std::size_t kWithOthers = 4;  // fewest steps to have others between both
   if (period < kWithOthers) return false;
   const std::vector<double> middle = every(stairs, place + period / 2, period);
   if (middle.size() < parameters.least_ranked) return false;
@@ -81,7 +81,7 @@ std::vector<double> stairs_of(std::span<const double> cycles) {
 std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
                                            const CodeLineParameters& parameters) {
   if (period == 0 || stairs.size() < 2 * period) return std::nullopt;
-  // Of each period, its highest step.
+  // The highest step of each period.
   std::vector<std::size_t> highest(period);
   const std::size_t periods = stairs.size() / period;
   for (std::size_t i = 0; i < periods; ++i) {
@@ -92,10 +92,9 @@ std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::
   const double enough = parameters.always * static_cast<double>(periods);
   if (static_cast<double>(*most) < enough) return std::nullopt;
   const auto place = static_cast<std::size_t>(most - highest.begin());
-  // Were the stairs closer, some of those between would be as high; were they twice as far apart, every second would
-  // not be.
+  // If the stairs were closer, some steps between would be as high; if twice as far apart, every second would not be.
   const double height = stats::median(every(stairs, place, period));
-  std::vector<double> between(periods, 0.0);  // the highest of each period
+  std::vector<double> between(periods, 0.0);  // highest of each period
   for (std::size_t i = 1; i < period; ++i) {
     const std::size_t other = (place + i) % period;
     if (stats::median(every(stairs, other, period)) >= parameters.about_as_high * height) return std::nullopt;

@@ -16,22 +16,22 @@ namespace gputopo::probe {
 namespace {
 
 struct OperandSurveyParameters {
-  // Counts per octave. More resolves levels that are nearer each other; the survey takes longer.
+  // Larger values separate levels that are closer together, but take longer.
   double counts_per_octave = 12;
-  // Counts up to this: a quarter of the constants that there are, and code that the first instruction cache of most
-  // GPUs holds. At most half of the near operands.
+  // Largest count: a quarter of the constants, and code that the first instruction cache of most GPUs holds. There
+  // must be twice as many near operands.
   std::uint32_t most_operands = 256;
-  // Bytes of constants that are loaded in between, in capacities, and at most. More: evicts more under any replacement.
+  // Constants loaded in between, in capacities, at most. Larger values evict more under any replacement.
   double evictor = 3;
   std::uint32_t evictor_passes = 2;
-  // And before them loads of half a capacity, which stay from pass to pass: where what was hit twice outlasts all that
-  // was loaded once, they are to be among it. More passes: evicts more where only a few hits make a line stay.
+  // Half a capacity that is loaded before, several times: if lines that hit twice outlast all that are loaded once, it
+  // is to be among them. More passes evict more if only several hits make a line stay.
   double rehearsed = 0.5;
   std::uint32_t rehearsed_passes = 4;
 };
 constexpr OperandSurveyParameters kOperandSurvey;
 
-// Of each count, what passes take: those there are, and those of these counts that are not yet.
+// Adds the passes of these counts to the map, if it does not have them yet.
 using PassesByCount = std::map<std::uint32_t, OperandPasses>;
 void add_passes(Lab& lab, const std::vector<std::uint32_t>& counts, PassesByCount& passes) {
   std::vector<std::uint32_t> wanted;
@@ -47,7 +47,7 @@ void add_passes(Lab& lab, const std::vector<std::uint32_t>& counts, PassesByCoun
   for (std::size_t i = 0; i < wanted.size(); ++i) passes[wanted[i]] = {wanted[i], medians[2 * i], medians[2 * i + 1]};
 }
 
-// Throws Inconclusive where it does not.
+// Throws Inconclusive if lines are shorter than the operands are apart.
 void require_whole_lines(Lab& lab, const OperandCache& cache) {
   std::vector<InstructionProgram> programs;
   for (const CodeStepKind kind : {CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
@@ -57,7 +57,7 @@ void require_whole_lines(Lab& lab, const OperandCache& cache) {
   static_cast<void>(settle(lab, "operands", decide_whole_lines(cycles[0], cycles[1], cache.added_cycles)));
 }
 
-// Throws Inconclusive where lines and ways are not known.
+// Throws Inconclusive if lines and ways are not known.
 void require_order(const OperandCache& cache) {
   if (cache.line_bytes != 0) return;
   throw Inconclusive("how misses grow about the edge follows from no cache that replaces the oldest line, or several");
@@ -76,7 +76,7 @@ FoundOperandCache find_operand_cache(Lab& lab) {
   add_passes(lab, counts_by_octave(2, kOperandSurvey.most_operands, kOperandSurvey.counts_per_octave), passes);
   FoundOperandCache found;
   const OperandEdge edge = settle(lab, "operands", find_operand_edge(curve_of(passes)));
-  // Every count of the edge, and where the last may come out lower with them.
+  // Every count of the edge; with them, its end may be lower.
   std::vector<std::uint32_t> near(edge.first_that_all_miss - edge.last_that_fits + 1);
   std::iota(near.begin(), near.end(), edge.last_that_fits);
   add_passes(lab, near, passes);
@@ -113,7 +113,7 @@ Attribute operand_ways(const FoundOperandCache& cache) {
 }
 
 Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, const std::string& of_loads) {
-  // The back half of what there is, and the operands lie in the front half.
+  // Loads the upper half of the constants, because the operands lie in the lower half.
   const auto half =
       static_cast<std::uint32_t>(lab.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes * kConstantStepBytes;
   if (half < 4 * kConstantStepBytes) throw NotSupportedError("the device tells of no constant memory");

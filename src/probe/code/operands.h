@@ -1,5 +1,5 @@
-// The cache that serves constants whose address stands in the instruction (immediate constants, operands of
-// arithmetic). Fooled by whatever evicts between passes, as a neighbour on the GPU.
+// The cache of constants whose address stands in the instruction (immediate constants, operands of arithmetic).
+// Evictions between passes, as by a neighbor on the GPU, fool the method.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -12,17 +12,16 @@ struct FoundOperandCache : OperandCache {
   OperandCurve curve;
   Conditions conditions;
 };
-// Throws NotSupportedError where the device cannot, Inconclusive where no step shows.
+// Throws NotSupportedError if the device cannot run such code, Inconclusive if no step shows.
 [[nodiscard]] FoundOperandCache find_operand_cache(Lab& lab);
 
 // Bytes.
 [[nodiscard]] Attribute operand_cache_size(const FoundOperandCache& cache, bool keep_samples);
-// Cycles that an operation takes longer. Throws Inconclusive where the lines are not known.
+// Extra cycles of an operation. Throws Inconclusive if the lines are not known.
 [[nodiscard]] Attribute operand_miss_penalty(const FoundOperandCache& cache);
-// The same.
+// Throws Inconclusive if the lines are not known.
 [[nodiscard]] Attribute operand_ways(const FoundOperandCache& cache);
-// `of_loads`: the cache that loads of constants pass whose size is its own, "" for none. Throws Inconclusive where
-// loads evict operands and there is none.
+// `of_loads`: the cache of constant loads with the same size, or "". Throws Inconclusive if loads evict but it is "".
 [[nodiscard]] Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, const std::string& of_loads);
 
 }  // namespace gputopo::probe

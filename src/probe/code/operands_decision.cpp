@@ -21,13 +21,13 @@ std::uint32_t operands_at(const OperandCurve& curve, std::size_t i) {
 
 double rise_of(const OperandCurve& curve) { return curve.levels[1].value - curve.levels[0].value; }
 
-// Part of the operands that miss, where an operation takes so long.
+// Missed part of the operands at this cost of an operation.
 double missed_part(const OperandCurve& curve, std::size_t i) {
   return (curve.cycles_per_operation[i] - curve.levels[0].value) / rise_of(curve);
 }
 
-// What one more operand adds where all miss: a part of a miss where a line has several. What a pass itself takes of the
-// cache misses too, once a pass: it is not in a slope.
+// Cost of one more operand if all miss: a part of a miss if a line has several. The pass's own lines miss once a pass,
+// which is not in the slope.
 double added_by_operand(const OperandCurve& curve, std::size_t first, std::size_t last) {
   std::vector<double> operands;
   std::vector<double> added;
@@ -41,7 +41,7 @@ double added_by_operand(const OperandCurve& curve) {
   return added_by_operand(curve, curve.levels[1].first, curve.levels[1].last);
 }
 
-// Of all of them, and of the fewer and the more: they differ where some miss the next level too.
+// From all of them, the fewer and the more: they differ if some miss the next level too.
 stats::Interval added_interval(const OperandCurve& curve) {
   const stats::Plateau& behind = curve.levels[1];
   const std::size_t middle = std::midpoint(behind.first, behind.last);
@@ -56,7 +56,7 @@ bool has_step(const OperandCurve& curve, const OperandParameters& parameters) {
   return curve.levels.size() >= 2 && rise_of(curve) >= parameters.least_rise * curve.levels[0].value;
 }
 
-// The first count from which on so many cycles are added to all passes of the first two levels.
+// The first count from which all passes, up to the second level, show misses.
 std::size_t first_missing(const OperandCurve& curve, const OperandParameters& parameters) {
   double noise = 0;
   for (std::size_t i = 0; i <= curve.levels[0].last; ++i) {
@@ -74,7 +74,7 @@ std::size_t first_all_missing(const OperandCurve& curve, const OperandParameters
   return first;
 }
 
-// Not before the last stall behind it: where all miss, so does each further operand.
+// Not before the last stall: if all miss, each further operand does too.
 std::size_t surely_all_missing(const OperandCurve& curve, const OperandParameters& parameters) {
   const std::size_t begin = first_all_missing(curve, parameters);
   const double most = parameters.stall_times * operands_at(curve, begin);
@@ -91,11 +91,11 @@ std::size_t surely_all_missing(const OperandCurve& curve, const OperandParameter
   return surely;
 }
 
-// Operands that share a miss: 1, 2 or 4; 0 where that is not clear.
+// Operands that share a miss: 1, 2 or 4; 0 if unclear.
 std::uint32_t operands_of_miss(const OperandCurve& curve, const OperandParameters& parameters) {
   const std::size_t begin = first_all_missing(curve, parameters);
   const double most = parameters.stall_times * operands_at(curve, begin);
-  std::vector<std::pair<double, std::uint32_t>> left;  // by each number, ascending
+  std::vector<std::pair<double, std::uint32_t>> left;  // residual of each number, ascending
   for (const std::uint32_t shared : {1u, 2u, 4u}) {
     std::vector<double> misses;
     std::vector<double> added;
@@ -121,19 +121,19 @@ std::uint32_t operands_of_miss(const OperandCurve& curve, const OperandParameter
 constexpr std::array kLineBytes = {64u, 128u, 256u};
 constexpr std::size_t kMostOwnLines = 2;
 
-// A cache whose sets, in the order of their lines, each replace the oldest line.
+// A cache whose sets, in the order of their lines, replace the oldest line.
 struct OrderedCache {
   std::uint32_t line_bytes = 0;
   std::uint32_t ways = 0;
   std::uint32_t sets = 0;
-  std::array<std::uint32_t, kMostOwnLines>
-      own_sets{};  // that lines of what every pass runs besides are in, the first `own_lines`
+  // Sets of the first `own_lines` lines that every pass runs besides.
+  std::array<std::uint32_t, kMostOwnLines> own_sets{};
   std::size_t own_lines = 0;
 
   [[nodiscard]] double bytes() const { return static_cast<double>(line_bytes) * ways * sets; }
 };
 
-// Lines that miss in a pass over so many operands: all of each set that has more than its ways.
+// Lines that miss in a pass over this many operands: all lines of each set that has more than its ways.
 double misses_of(const OrderedCache& cache, std::uint32_t operands) {
   const std::uint32_t lines = (operands * kApartOperandBytes + cache.line_bytes - 1) / cache.line_bytes;
   const auto own_in = [&](std::uint32_t set) {
@@ -155,18 +155,18 @@ class OrderedCacheSearch {
       seen_.push_back({operands_at(curve, i), curve.added_cycles[i] / added});
     }
     fits_ = operands_at(curve, first_missing(curve, parameters) - 1);
-    // What is nearest the edge tells most of them apart.
+    // Counts near the edge reject most caches.
     std::ranges::stable_sort(
         seen_, {}, [&](const Seen& one) { return one.operands > fits_ ? one.operands - fits_ : fits_ - one.operands; });
     most_bytes_ = curve.footprints_bytes[first_all_missing(curve, parameters)];
   }
 
-  // Those that the misses of every count follow from.
+  // All caches that explain the misses of every count.
   [[nodiscard]] std::vector<OrderedCache> caches() const {
     std::vector<OrderedCache> found;
     for (std::size_t own_lines = 0; own_lines <= kMostOwnLines; ++own_lines) {
       for (const std::uint32_t line_bytes : kLineBytes) {
-        // With those of its own, and the last that is begun.
+        // Includes the pass's own lines and the last line that is begun.
         const auto most_lines =
             static_cast<std::uint32_t>(most_bytes_ / line_bytes + 1 + static_cast<double>(own_lines));
         for (std::uint32_t ways = 1; ways <= most_lines; ++ways) {
@@ -182,7 +182,7 @@ class OrderedCacheSearch {
  private:
   struct Seen {
     std::uint32_t operands = 0;
-    double missed = 0;  // operands
+    double missed = 0;  // in operands
   };
 
   [[nodiscard]] bool follows(const OrderedCache& cache) const {
@@ -192,10 +192,10 @@ class OrderedCacheSearch {
     });
   }
 
-  // With its own lines in any sets.
+  // Adds the cache if it explains the misses, with the pass's own lines in any sets.
   void add_if_it_follows(OrderedCache cache, std::vector<OrderedCache>& found) const {
     if (cache.bytes() < static_cast<double>(fits_) * kApartOperandBytes) return;
-    // Of its own lines one is in the set that overflows first: that of the first operand which is one too many.
+    // One of the pass's own lines is in the set that overflows first, which is that of the first operand too many.
     const std::uint32_t first = fits_ * kApartOperandBytes / cache.line_bytes % cache.sets;
     const std::uint32_t seconds = cache.own_lines > 1 ? cache.sets : 1;
     for (std::uint32_t second = 0; second < seconds; ++second) {
@@ -212,12 +212,12 @@ class OrderedCacheSearch {
   double most_bytes_ = 0;
 };
 
-// Counts of operands of which some miss.
+// Counts of operands of which some miss, but not all.
 std::size_t partly_missing(const OperandCurve& curve, const OperandParameters& parameters) {
   return first_all_missing(curve, parameters) - first_missing(curve, parameters);
 }
 
-// Whether they hold as much, in as many ways of such lines.
+// Whether all have the same capacity, ways and lines.
 bool are_alike(const std::vector<OrderedCache>& caches) {
   return std::ranges::all_of(caches, [&](const OrderedCache& other) {
     return other.bytes() == caches.front().bytes() && other.ways == caches.front().ways &&
@@ -281,7 +281,7 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
                      .hit_cycles = curve.levels[0].value,
                      .added_cycles = added_by_operand(curve),
                      .added = added_interval(curve)};
-  // Lines of the pass's own are in it too.
+  // The lines of the pass itself are in it too.
   const double own_bytes = kMostOwnLines * kLineBytes.back();
   const double all_miss = std::max(cache.bytes, curve.footprints_bytes[surely_all_missing(curve, parameters)]);
   cache.interval = {cache.bytes, all_miss + own_bytes};
@@ -289,7 +289,7 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
   for (const OrderedCache& one : caches) {
     cache.interval.high = std::max(cache.interval.high, one.bytes() + one.line_bytes - 1);
   }
-  // One set of long lines that come in parts looks like one of short ones. And where a pass has lines of its own in two
+  // One set of long lines that arrive in parts looks like one of short lines. If a pass has lines of its own in two
   // sets, sets and ways explain any edge of a few counts.
   const bool is_free = partly_missing(curve, parameters) < parameters.least_partly_missing &&
                        std::ranges::any_of(caches, [](const OrderedCache& one) { return one.own_lines > 1; });
@@ -301,8 +301,8 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
   cache.bytes = ordered.bytes();
   cache.interval = {cache.bytes, cache.bytes + ordered.line_bytes - 1};
   cache.own_lines = static_cast<std::uint32_t>(ordered.own_lines);
-  // Where that is not clear, operands are taken to have a miss each. Of longer lines a miss may bring in a part, and
-  // shorter ones may share a set two by two: as much, in other ways.
+  // If unclear, each operand is assumed to have its own miss. A miss may bring in a part of a longer line, and shorter
+  // lines may share a set two by two: the same size, with other ways.
   if (ordered.line_bytes == kApartOperandBytes && operands_of_miss(curve, parameters) <= 1) {
     cache.line_bytes = ordered.line_bytes;
     cache.ways = ordered.ways;

@@ -1,6 +1,6 @@
-// What operations on constants tell of the cache that serves constants whose address stands in the instruction, from
-// what a pass over ever more of them takes. Fooled by lines longer than the operands are apart, which end in stairs,
-// and by sets that are used unevenly, which overflow early: then the interval is wide.
+// The cache of constants whose address stands in the instruction, from passes over growing numbers of operations on
+// constants. Lines longer than the distance of the operands fool the method, because misses end in stairs, and so do
+// unevenly used sets, which overflow early: the interval is wide then.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,33 @@
 namespace gputopo::probe {
 
 struct OperandParameters {
-  // What a pass costs in itself, and an operation, are read off passes of up to so many close operands.
+  // The overhead of a pass and the cost of an operation come from passes of up to this many close operands.
   std::uint32_t line_operands = 16;
-  // The step behind the nearest cache is one where an operation takes longer by this part. Smaller: code that a cache
-  // does not hold is taken for it.
+  // Least relative rise of an operation behind the nearest cache. Smaller values mistake instruction misses for it.
   double least_rise = 0.1;
-  // A pass misses where it takes longer by this part of what one miss adds, and by so many times what passes differ
-  // that miss nothing. Smaller: noise ends the cache early.
+  // A pass misses if it takes longer by this part of a miss, and by times_noise times the differences of passes
+  // without misses. Smaller values let noise end the cache early.
   double least_miss = 0.7;
   double times_noise = 3;
-  // Nearly all miss where this part does. Larger: wider intervals.
+  // Missed part that counts as nearly all. Larger values widen intervals.
   double most_miss = 0.6;
-  // And not before so many operands more, which is more than the longest line has, add this part of what they would.
-  // Looked for up to so many times the count. Fewer operands, a larger part or more times: wider intervals.
+  // Nor do all miss before a stall: stall_operands further ones, more than the longest line has, that add less than
+  // `stall` of their misses, up to stall_times the count. Fewer operands, a larger part or more times widen intervals.
   std::uint32_t stall_operands = 6;
   double stall = 0.35;
   double stall_times = 3;
-  // Where the oldest line of a set is replaced, each line too many makes a whole set miss: the misses of all counts up
-  // to where all miss follow from sets and ways, to within this part of them and a half. Larger: more than one number
-  // of ways may explain them.
+  // If a set replaces its oldest line, each line too many makes a whole set miss: sets and ways determine the misses
+  // of all counts up to where all miss, to within this part and half a miss. Larger values admit several solutions.
   double follows = 0.08;
-  // Where a pass has two lines of its own, they tell of no one cache but if some operands miss of so many counts.
-  // Fewer: sets that are used unevenly are explained too.
+  // Counts that must miss in part to identify one cache if a pass has two lines of its own. Fewer also explain sets
+  // that are used unevenly.
   std::size_t least_partly_missing = 3;
-  // Operands that share a miss, 2 or 4, make stairs: one of these numbers explains the growth where what it leaves is
-  // less than this part of what the others do. Larger: more are told apart.
+  // Operands that share a miss, 2 or 4, make stairs. A number explains the growth if its residual is below this part
+  // of the others'. Larger values decide more cases.
   double clearly = 0.4;
 };
 
-// What passes over so many operands take, in cycles, apart and close.
+// Cycles of passes over this many operands, apart and close.
 struct OperandPasses {
   std::uint32_t operands = 0;
   double apart_cycles = 0;
@@ -49,15 +47,15 @@ struct OperandPasses {
 };
 
 struct OperandCurve {
-  std::vector<double> footprints_bytes;      // that the apart operands lie in, ascending
-  std::vector<double> cycles_per_operation;  // on these, without what a pass costs in itself
-  std::vector<double> added_cycles;          // to a pass, by their being apart
+  std::vector<double> footprints_bytes;      // span of the apart operands, ascending
+  std::vector<double> cycles_per_operation;  // on apart operands, without the overhead of a pass
+  std::vector<double> added_cycles;          // extra cycles of a pass with apart operands
   std::vector<stats::Plateau> levels;
 };
 [[nodiscard]] OperandCurve read_operand_curve(const std::vector<OperandPasses>& passes,
                                               const OperandParameters& parameters = {});
 
-// Counts of operands between which the nearest cache ends, for a closer look. Nothing where no step shows.
+// Counts of operands between which the nearest cache ends, for closer examination. Nothing if no step shows.
 struct OperandEdge {
   std::uint32_t last_that_fits = 0;
   std::uint32_t first_that_all_miss = 0;
@@ -66,29 +64,28 @@ struct OperandEdge {
                                                       const OperandParameters& parameters = {});
 
 struct OperandCache {
-  std::uint32_t fits = 0;  // the most operands, each in kApartOperandBytes of its own, that miss none
+  std::uint32_t fits = 0;  // most operands without a miss, each in its own kApartOperandBytes
   double bytes = 0;
   stats::Interval interval;
-  double hit_cycles = 0;    // of an operation
-  double added_cycles = 0;  // that each further operand takes where all miss
+  double hit_cycles = 0;    // cost of an operation
+  double added_cycles = 0;  // cost of each further operand if all miss
   stats::Interval added;
-  // Where misses follow from one number of sets that replace the oldest of their lines; else 0.
+  // Known if one shape of sets that replace their oldest line explains the misses; else 0.
   std::uint32_t line_bytes = 0;
   std::uint32_t ways = 0;
-  std::uint32_t own_lines = 0;  // that every pass takes besides its operands
+  std::uint32_t own_lines = 0;  // lines of a pass besides its operands
 };
-// From a curve with every count about the edge.
+// `curve` must have every count around the edge.
 [[nodiscard]] Decision<OperandCache> decide_operand_cache(const OperandCurve& curve,
                                                           const OperandParameters& parameters = {});
 
-// Whether lines are no shorter than the operands are apart, where twice as many near ones, in as many bytes as it
-// holds, take so many cycles, and as many close ones: if they miss, the bytes between apart operands are none of the
-// cache's.
+// Whether lines are at least as long as the distance of the operands: twice as many near operands, in as many bytes as
+// the cache holds, take `near_cycles`, and as many close ones `close_cycles`. If the near ones miss, the cache does
+// not hold the bytes between apart operands.
 [[nodiscard]] Decision<bool> decide_whole_lines(double near_cycles, double close_cycles, double added_cycles,
                                                 const OperandParameters& parameters = {});
 
-// Whether loads of constants evicted operands, where passes took so long: before and after, and what would if all
-// missed.
+// Whether loads of constants evicted operands, from passes before and after, and the time if all missed.
 [[nodiscard]] Decision<bool> decide_evicted(double before_cycles, double after_cycles, double all_miss_cycles);
 
 }  // namespace gputopo::probe

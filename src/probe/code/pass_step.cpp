@@ -14,13 +14,13 @@ namespace gputopo::probe {
 namespace {
 
 struct PassStepSweep {
-  // Lengths per octave, and of the next cache the part that is looked at: what is beyond may miss there.
+  // Lengths per octave, up to this part of the next cache: code beyond may miss there.
   double lengths_per_octave = 16;
   double of_next = 0.75;
 };
 constexpr PassStepSweep kPassSteps;
 
-// All passes once the caches hold what they can, which no median hides of.
+// All passes in steady state: a median would hide those that wait.
 CodePasses passes_of(std::uint32_t instructions, const InstructionResult* copies) {
   CodePasses length{.instructions = instructions, .cycles = {}};
   for (std::uint32_t copy = 0; copy < kCodeCopies; ++copy) {
@@ -45,7 +45,7 @@ std::vector<CodePasses> measure_lengths(Lab& lab, const std::vector<std::uint32_
   return passes;
 }
 
-// Code that begins elsewhere lies in other sets where these are hashed.
+// Code that begins elsewhere lies in other sets if the index is hashed.
 void require_everywhere(Lab& lab, const PassStep& step, const std::vector<CodePasses>& lengths) {
   const std::vector<std::uint32_t> both = {lengths[step.last_before].instructions,
                                            lengths[step.first_behind].instructions};

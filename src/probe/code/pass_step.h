@@ -1,4 +1,4 @@
-// The nearest instruction cache, by the step of passes over straight-line code.
+// The nearest instruction cache, from the step in passes over straight-line code.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gputopo::probe {
 
-// The size of the nearest cache, from a step in the passes over straight-line code that is as large as the step between
-// the first two levels of jumps. `next_fits`: instructions that the cache behind it holds. Throws Inconclusive.
+// The size of the nearest cache, from a step of these passes that is as large as the step between the first two levels
+// of jumps. `next_fits`: instructions that the cache behind it holds. Throws Inconclusive.
 [[nodiscard]] Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits,
                                          const CodeJumps& jumps, bool keep_samples);
 

@@ -27,12 +27,12 @@ Point mean_of(std::span<const Point> points) {
   return {sum.instructions / count, sum.cycles / count};
 }
 
-// Two lines of one slope, by least squares.
+// Two lines of equal slope, by least squares.
 struct TwoLines {
   double slope = 0;
-  double low = 0;  // of the lower one, at no instructions
+  double low = 0;  // of the lower line, at no instructions
   double step = 0;
-  double farthest = 0;  // of a point from its line
+  double farthest = 0;  // largest distance of a point from its line
 };
 TwoLines fit(std::span<const Point> before, std::span<const Point> behind) {
   double products = 0;
@@ -58,7 +58,7 @@ double allowed(double step, const PassStepParameters& parameters) {
   return std::max(parameters.uneven_cycles, parameters.uneven_part * step);
 }
 
-// Of the first so many lengths: the last of which no pass takes half of the step longer than its line says.
+// The last of the first `count` lengths in which no pass exceeds its line by half of the step.
 std::optional<std::size_t> last_without_wait(const std::vector<CodePasses>& lengths, std::size_t count,
                                              const TwoLines& lines) {
   for (std::size_t i = count; i > 0; --i) {
@@ -73,7 +73,7 @@ double mean_pass(const CodePasses& length, const PassStepParameters& parameters)
   return stats::trimmed_mean(length.cycles, parameters.trim);
 }
 
-// The step whose two lines are nearest to the points, with so many lengths on neither line.
+// The step whose two lines are nearest to the points, with `between` lengths on neither line.
 std::optional<PassStep> best_step(const std::vector<CodePasses>& lengths, std::span<const Point> points,
                                   std::size_t between, const PassStepParameters& parameters) {
   std::optional<PassStep> best;

@@ -1,8 +1,7 @@
-// How much code the nearest instruction cache holds that straight-line code hides. What follows is fetched ahead, but
-// each pass begins with a jump back: it waits once the beginning is in the cache no more. So the time of a pass, which
-// grows in proportion to the code, has one step, as large as what a jump takes longer to the next cache. Fooled by
-// whatever else costs a pass as much from some length on; by an index that is hashed, under which the sets of some
-// beginnings overflow sooner.
+// The size of the nearest instruction cache, which straight-line code hides by prefetching. Each pass begins with a
+// jump back, which waits once the beginning is no longer in the cache. The time of a pass, otherwise proportional to
+// the code, therefore has one step, as large as the extra latency of a jump to the next cache. Other costs that begin
+// at some length fool the method; so does a hashed index, under which the sets of some beginnings overflow sooner.
 #pragma once
 
 #include <cstddef>
@@ -16,46 +15,45 @@
 namespace gputopo::probe {
 
 struct PassStepParameters {
-  // All passes lie on two lines of one slope, to this part of the step between them or so many cycles. Larger: takes
-  // gradual rises, as of replacement at random, for a step.
+  // All passes must lie on two lines of equal slope, to within this part of the step or uneven_cycles. Larger values
+  // take gradual rises, as of random replacement, for a step.
   double uneven_part = 0.15;
   double uneven_cycles = 0.75;
-  // But for so many lengths at the step, none so many times as long as one that fits: what else a pass runs takes part
-  // of the cache too, and not at every pass. Larger: takes replacement at random, whose rise is longer, for a step.
+  // Lengths between the lines, the first behind at most `most_times` the last before: other code of a pass takes part
+  // of the cache, not in every pass. Larger values take random replacement, whose rise is longer, for a step.
   std::size_t lengths_between = 4;
   double most_times = 1.5;
-  // Lengths on either line, at least.
+  // Fewest lengths on each line.
   std::size_t lengths_before = 3;
   std::size_t lengths_behind = 4;
-  // Of the passes over one length, this part is left out at either end: noise; not what only some of them wait for.
+  // Part of the passes of one length that is left out at either end: noise, but not what only some passes wait for.
   double trim = 0.15;
-  // Jumps over so much far code, in parts of the next cache, wait for it. Less may be in the nearer one still.
+  // Far code of these parts of the next cache waits for it. Less may still be in the nearer cache.
   double of_next_from = 0.55;
   double of_next_to = 0.75;
-  // The step is the jump's, between these parts of it, and no less than so many cycles. Further apart: more that is
-  // something else.
+  // Range of the step, as parts of the jump's extra latency, and its least cycles. A wider range accepts other causes.
   double least_part = 0.7;
   double most_part = 1.4;
   double least_cycles = 2;
 };
 
 struct PassStep {
-  std::size_t last_before = 0;              // of the lengths: the mean of its passes shows no wait
-  std::optional<std::size_t> last_without;  // of those the last of which no pass waits
+  std::size_t last_before = 0;              // index of the last length whose mean shows no wait
+  std::optional<std::size_t> last_without;  // of these, the last in which no pass waits
   std::size_t first_behind = 0;
   double cycles = 0;
-  double slope = 0;  // cycles of an instruction
+  double slope = 0;  // cycles per instruction
 };
-// What a jump to the next cache, of so many bytes, takes longer: between the first two levels of the curve, and by what
-// far blocks take that fill a good part of it, where lines that are longer than these leave no level.
+// Extra latencies of a jump to the next cache, of next_bytes: between the first two levels of the curve, and of far
+// blocks that fill a good part of it, because lines longer than the blocks leave no second level.
 [[nodiscard]] std::vector<double> longer_jumps(const JumpCurve& far, double next_bytes,
                                                const PassStepParameters& parameters = {});
-// `lengths`: ascending, of which all fit in the next cache. `jump_cycles`: of which the step is one.
+// `lengths` ascend, and all fit in the next cache. `jump_cycles`: candidates for the step.
 [[nodiscard]] Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths,
                                                   const std::vector<double>& jump_cycles,
                                                   const PassStepParameters& parameters = {});
 
-// Whether passes over other code, of lengths just before the step and just behind it, show the same step.
+// Whether passes over other code, of lengths just before and just behind the step, show the same step.
 [[nodiscard]] bool is_same_step(const PassStep& step, const CodePasses& before, const CodePasses& behind,
                                 const PassStepParameters& parameters = {});
 

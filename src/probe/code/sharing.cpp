@@ -18,15 +18,14 @@ namespace gputopo::probe {
 namespace {
 
 struct SharingParameters {
-  // Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
+  // Warps that are tried: two for each of the four partitions of an SM of recent GPUs.
   std::uint32_t warps = 8;
-  // SMs whose neighbours are looked for, one after another while none is found.
+  // SMs whose sharing partners are searched, one after another, until one has any.
   std::uint32_t max_victims = 3;
 };
 constexpr SharingParameters kSharingParameters;
 
-// How much of the code of `victim` each other SM of its die drives out: by one program where it clearly drives out
-// none.
+// The evicted part of `victim`'s code for each other SM of its die. One program suffices if it clearly shows none.
 std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& die, std::uint32_t victim) {
   std::vector<EvictedPart> others;
   for (std::uint32_t sm = die.begin; sm < die.end; ++sm) {
@@ -36,7 +35,7 @@ std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& di
       const EvictedPart once{sm, eviction.evicted_parts({evictor}, 1).front()};
       others.push_back(clearly_not(once) ? once : EvictedPart{sm, eviction.evicted_parts({evictor}).front()});
     } catch (const NotSupportedError&) {
-      continue;  // a number that no SM has
+      continue;  // no SM has this number
     }
   }
   return others;
@@ -73,10 +72,9 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
 
 Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  // Where SMs are known to be switched off, an SM may have lost the neighbours that it would share with: others are
-  // asked too.
+  // Tries other SMs if some are known to be switched off: an SM may have lost the neighbors that it would share with.
   Die die = dies_of(lab.info()).front();
-  if (die.end == 1) die.end = lab.info().sm_count;  // it takes others to ask
+  if (die.end == 1) die.end = lab.info().sm_count;  // there must be others to try
   const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kSharingParameters.max_victims, die.end) : 1;
   std::uint32_t victim = 0;
   std::vector<EvictedPart> others = evicted_by_others(eviction, die, victim);

@@ -1,4 +1,4 @@
-// Sharing of an instruction cache: with other SMs, other warps of the SM, constants.
+// Sharing of an instruction cache with other SMs, other warps of the SM, and constants.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -6,10 +6,9 @@
 
 namespace gputopo::probe {
 
-// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
-// so.
+// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" if the vendor says so.
 [[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
-// The SMs that share each instance: groups of them.
+// Groups of SMs that share an instance.
 [[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
 // Instances per SM, from which warps evict each other's code.
 [[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);

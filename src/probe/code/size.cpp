@@ -13,7 +13,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Pairs of lengths that are compared. Odd, so that a median is a sample. More: surer against neighbours.
+// Pairs of lengths that are compared; odd, so that a median is a sample. Larger values are surer against neighbors.
 constexpr int kEdgeCopies = 5;
 
 SampleTable sweep_table(const CodeSurvey& survey) {
@@ -30,7 +30,7 @@ std::uint32_t reference_instructions(const CodeCache& cache) {
   return cache.survey->instructions[(level.first + level.last) / 2];
 }
 
-// Both lengths are measured in turn, so that a drift of the clocks does not look like a difference.
+// Alternates both lengths, so that drift of the clocks does not look like a difference.
 CodeComparison compare_with_reference(Lab& lab, const CodeCache& cache, std::uint32_t count) {
   const std::uint32_t reference = reference_instructions(cache);
   std::vector<InstructionProgram> programs;
@@ -69,7 +69,7 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   const CodeCapacity capacity = settle(lab, "code", decide_code_capacity(edge));
   CodeSize size;
   size.bytes = capacity.blocks * survey.block_bytes;
-  // What every pass runs besides was there too.
+  // Other code of every pass was in the cache too.
   size.interval = {std::floor(capacity.least_blocks * survey.block_bytes),
                    std::ceil(capacity.most_blocks * survey.block_bytes + survey.loop_bytes)};
   const double overlooked = overlooked_part({.instructions = edge.fits * kCodeBlockInstructions,
@@ -101,7 +101,7 @@ Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_s
 
 namespace {
 
-// Some of code that is longer than the cache: under LRU nothing of it hits any more.
+// Whether the cache may serve some of code that exceeds it; under LRU it serves none.
 bool may_still_serve(const CodeSize& size) {
   return !size.in_turn || size.uneven_bytes > CodeSizeParameters{}.slow_edge * size.bytes;
 }

@@ -9,16 +9,15 @@
 
 namespace gputopo::probe {
 
-// How much code it holds.
 struct CodeSize {
   double bytes = 0;
   stats::Interval interval;
   std::uint32_t fits_instructions = 0;
   bool in_turn = false;
   double first_miss_bytes = 0;
-  double surely_bytes = 0;  // that it holds whatever it replaces: of longer code at least what is too much misses
-  // It is the longest code that fits, which is all that it holds where all sets are alike. Where some overflow early it
-  // holds up to `uneven_bytes`.
+  double surely_bytes = 0;  // held under any replacement: at least the excess of longer code misses
+  // `bytes` is the longest code that fits, which is the whole cache if all sets are alike. If some sets overflow
+  // early, it holds up to `uneven_bytes`.
   bool sharp = false;
   double uneven_bytes = 0;
   Conditions conditions;
@@ -26,8 +25,8 @@ struct CodeSize {
 [[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
 [[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
 
-// The rate of straight-line code that the cache serves. `size` and `nearer`: its size and that of the cache before it,
-// if they are known; `lines`: of that cache, for each of the one before that.
+// Rate of straight-line code from this cache. `size` and `nearer`: the size of this cache and of the one before, if
+// known; `lines`: lines of the second cache before this one that a line of `nearer` holds.
 [[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* size, const CodeSize* nearer,
                                   const LinesAtOnce& lines);
 

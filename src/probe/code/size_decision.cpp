@@ -11,7 +11,7 @@ namespace gputopo::probe {
 
 namespace {
 
-// By how much the intercept of a line moves where the first or the last of the points is not asked.
+// How far the intercept of a line moves without the first or the last point.
 double intercept_error(std::span<const double> x, std::span<const double> y) {
   if (x.size() < 3) return 0;
   const std::size_t others = x.size() - 1;
@@ -82,7 +82,7 @@ double rate_of_first_lines(double cycles, double before_cycles, double lines) {
 
 namespace {
 
-// The misses of one cache grow on until all of the code misses. What stalls and grows again is two caches'.
+// Misses of one cache grow until all of the code misses. If they stall and grow again, there are two caches.
 std::optional<double> stall_bytes(const CodeSweep& sweep, std::size_t level, const HiddenLevelParameters& parameters) {
   const stats::Plateau& near = sweep.levels[level];
   const stats::Plateau& far = sweep.levels[level + 1];
@@ -146,13 +146,13 @@ bool takes_longer(const CodeComparison& code, double part, const CodeSizeParamet
 
 namespace {
 
-// Whether the misses grow on in proportion to the code that is too much, from a beginning.
+// Whether misses continue in proportion to the excess code, from `beginning`.
 bool goes_on_straight(const EdgeBlocks& edge, double beginning, const CodeSizeParameters& parameters) {
   const double far = edge.far + 1;
   double expected = edge.high + 1;
   if (edge.low != edge.high) {
     const double missed_more = parameters.edge_high * (edge.high + 1) - parameters.edge_low * (edge.low + 1);
-    const double growth = missed_more / (edge.high - edge.low);  // of what misses, with the code
+    const double growth = missed_more / (edge.high - edge.low);  // of the misses, with the code
     if (growth <= parameters.edge_far) return false;
     expected = growth * beginning / (growth - parameters.edge_far);
   }

@@ -8,10 +8,9 @@ namespace gputopo::probe {
 namespace {
 
 struct CodeSurveyParameters {
-  // Lengths per octave. More resolves levels that are nearer each other; the survey takes longer.
+  // Larger values separate levels that are closer together, but take longer.
   double lengths_per_octave = 16;
-  // Of lengths that the cost of a pass is read off: they are little but that cost, so they are measured often. Odd, so
-  // that a median is a sample.
+  // Copies of the shortest lengths, which give the overhead of a pass and are mostly that; odd, for a median.
   std::uint32_t short_copies = 15;
 };
 constexpr CodeSurveyParameters kCodeSurveyParameters;
@@ -21,7 +20,7 @@ constexpr CodeSurveyParameters kCodeSurveyParameters;
 CodeSurvey survey_code(Lab& lab) {
   std::vector<CodePasses> lengths;
   std::vector<InstructionProgram> programs;
-  std::vector<std::size_t> length_of;  // each program
+  std::vector<std::size_t> length_of;  // of each program
   for (const std::uint32_t blocks : counts_by_octave(1, kMaxCodeBlocks, kCodeSurveyParameters.lengths_per_octave)) {
     const std::uint32_t copies = blocks <= CodeSweepParameters{}.line_blocks ? kCodeSurveyParameters.short_copies : 1;
     length_of.insert(length_of.end(), copies, lengths.size());
@@ -56,7 +55,7 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
         "code of every length up to {:.0f} B takes {:.2f} cycles an instruction, so the cache is at least that large",
         most, survey.levels[0].value));
   }
-  // What is behind the last of them may be memory, or a cache that holds all of that.
+  // Memory may follow the last of them, or a cache that holds all of the code.
   throw NotSupportedError(fmt::format(
       "code of up to {:.0f} B shows {} level{} of instruction caches; one that holds all of it would not show", most,
       survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));

@@ -1,5 +1,5 @@
-// The sweep: straight-line code of growing length, run again and again by one warp. While a cache holds it, an
-// instruction takes what that cache needs to supply it; each level is a plateau.
+// The sweep: one warp repeatedly runs straight-line code of growing length. While a cache holds the code, an
+// instruction takes as long as that cache needs to supply it; each level is a plateau.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace gputopo::probe {
 
 // The result of one sweep over the length of the code.
 struct CodeSurvey : CodeSweep {
-  double block_bytes = 0;        // of kCodeBlockInstructions
-  std::uint32_t loop_bytes = 0;  // of code that every pass runs besides, at most
+  double block_bytes = 0;        // of kCodeBlockInstructions instructions
+  std::uint32_t loop_bytes = 0;  // upper limit of other code in every pass
   Conditions conditions;
 };
 
@@ -23,16 +23,16 @@ struct CodeSurvey : CodeSweep {
 struct CodeCache {
   const CodeSurvey* survey = nullptr;
   std::size_t level = 0;
-  std::uint32_t fits_instructions = 0;  // the longest code that it holds, once its size was found
-  bool in_turn = false;                 // and a little more misses as it does where the oldest is replaced
+  std::uint32_t fits_instructions = 0;  // longest code that it holds, once its size is known
+  bool in_turn = false;                 // slightly longer code misses as under LRU
 
   [[nodiscard]] const stats::Plateau& plateau() const { return survey->levels[level]; }
   [[nodiscard]] const stats::Plateau& next() const { return survey->levels[level + 1]; }
   [[nodiscard]] double bytes_per_instruction() const { return survey->block_bytes / kCodeBlockInstructions; }
 };
 
-// The cache at `level` (0: nearest). Throws NotPresent where the sweep shows fewer, NotSupportedError where all code
-// fits.
+// The cache at `level` (0: nearest). Throws Inconclusive if the levels are unclear, NotSupportedError if the sweep
+// shows fewer or all code fits.
 [[nodiscard]] CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level);
 
 }  // namespace gputopo::probe

@@ -12,16 +12,15 @@ namespace gputopo::probe {
 namespace {
 
 struct CodeTrialParameters {
-  // Passes after the first, of which the median counts. Odd.
+  // Passes after the first, of which the median counts; odd.
   std::uint32_t steady_passes = 5;
-  // Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed
-  // it.
+  // Part of the capacity to be evicted: clear of the edge, and so large that 64 KiB of constants exceed the rest.
   double victim_part = 0.85;
-  // Other code, in capacities, at most; one at least. More: evicts more under any replacement, and takes longer.
+  // Most other code, in capacities; at least 1. Larger values evict more under any replacement, but take longer.
   double max_evictor = 3;
-  // Passes of it: one leaves something in a cache that does not replace the oldest.
+  // Passes over it: a single one leaves something in a cache that does not replace the oldest line.
   std::uint32_t evictor_passes = 2;
-  // A walk over constants that takes fewer cycles for each load did not wait for them.
+  // A walk over constants with fewer cycles per load did not wait for them.
   double least_cycles_per_load = 4;
 };
 constexpr CodeTrialParameters kCodeTrialParameters;

@@ -9,42 +9,40 @@
 
 namespace gputopo::probe {
 
-// Of a program; odd, so that a median is a sample.
+// Copies of a program; odd, so that a median is a sample.
 inline constexpr std::uint32_t kCodeCopies = 3;
 
-// Runs the first `count` instructions, begun by so many of the lead, once and then a few times, for steady_cycles().
+// Runs `count` instructions, preceded by `lead` of the lead, once and then a few times, for steady_cycles().
 [[nodiscard]] InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead = 0);
-// The same of so many jumps or operands.
+// The same for jumps or operands.
 [[nodiscard]] InstructionProgram repeated(CodeStepKind kind, std::uint32_t count);
-// Cycles of a pass once the caches hold what they can: the median of the passes after the first.
+// Cycles of a pass in steady state: the median of the passes after the first.
 [[nodiscard]] double steady_cycles(const InstructionResult& result);
 
-// Ascending counts, so many to the octave, from the first to the last of them.
+// Ascending counts from first to last, per_octave to the octave.
 [[nodiscard]] std::vector<std::uint32_t> counts_by_octave(std::uint32_t first, std::uint32_t last, double per_octave);
 
-// Their medians over programs of which each stands there kCodeCopies times in a row.
+// The median of each program, whose kCodeCopies copies are consecutive.
 [[nodiscard]] std::vector<double> steady_medians(const std::vector<InstructionResult>& results);
-// Part of the code of each of these lengths that misses in the cache.
+// Missed part of code of each of these lengths.
 [[nodiscard]] std::vector<double> missed_parts(Lab& lab, const CodeCache& cache,
                                                const std::vector<std::uint32_t>& instructions);
 
-// Who evicts between two passes over code that a cache holds.
+// Evicts between two passes over code that a cache holds.
 struct CodeEvictor {
   enum class Kind { kNobody, kCode, kConstants } kind = Kind::kNobody;
   std::uint32_t warp = 0;
-  std::optional<std::uint32_t> sm;  // set: warp 0 of victim_sm runs what is evicted; else both are on one SM
+  std::optional<std::uint32_t> sm;  // set: the victim is warp 0 of victim_sm; else both are on one SM
   std::uint32_t victim_sm = 0;
 };
 
-// How much of a cache's code others evict, between what happens when nobody does (0) and when the warp itself runs as
-// much other code as there is (1).
+// The part of a cache's code that others evict: 0 if nobody runs, 1 if the warp itself runs all other code it can.
 class CodeEviction {
  public:
-  // Throws NotSupportedError where there is not enough other code to fill the cache, Inconclusive where eviction hardly
-  // shows.
+  // Throws NotSupportedError if too little other code exists to fill the cache, Inconclusive if eviction hardly shows.
   CodeEviction(Lab& lab, const CodeCache& cache);
 
-  // Of so many programs each the median.
+  // The median of `copies` programs for each evictor.
   [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors,
                                                   std::size_t copies = kCodeCopies);
 
@@ -53,7 +51,7 @@ class CodeEviction {
   [[nodiscard]] double cycles_after(const CodeEvictor& evictor, std::size_t copies = kCodeCopies);
 
   Lab& lab_;
-  std::uint32_t victim_ = 0;         // instructions that it holds
+  std::uint32_t victim_ = 0;         // instructions whose eviction is measured
   std::uint32_t evictor_first_ = 0;  // where the other code begins
   std::uint32_t evictor_count_ = 0;
   EvictionScale scale_;

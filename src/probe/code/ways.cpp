@@ -14,10 +14,10 @@
 namespace gputopo::probe {
 namespace {
 
-// Lengths, in whole blocks, of which a good part misses, and not nearly all.
+// Lengths, in whole blocks, of which a good part misses, but not nearly all.
 std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
-  // The most blocks of which no more than this part misses.
+  // The most blocks of which at most this part misses.
   const auto last_within = [&](double part) {
     return last_that_fits(cache.fits_instructions / kCodeBlockInstructions, all_miss / kCodeBlockInstructions,
                           [&](std::uint32_t blocks) {
@@ -32,8 +32,8 @@ std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
   return lengths;
 }
 
-// A short edge is looked at a second time, stair by stair: the ramp of a hashed index may look like a line. Returns a
-// flag where no stairs show; empty where they do, or the code is too long for that.
+// Measures a short edge again by its stairs, because the ramp of a hashed index may look like a line. Returns a flag
+// if no stairs show; empty if they do, or the code is too long.
 std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
   std::uint32_t found = 0;
   try {

@@ -1,4 +1,4 @@
-// Ways of an instruction cache: code of some lengths on the edge is timed, and how fast what misses grows says them.
+// Ways of an instruction cache, from how fast misses grow with the length of code on the edge.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -7,8 +7,8 @@
 
 namespace gputopo::probe {
 
-// Throws Inconclusive if the edge is not that of a cache that replaces the oldest line, NotSupportedError if it is
-// steep and the cache too large to see its stairs.
+// Throws Inconclusive if the edge is not of a cache that replaces the oldest line, NotSupportedError if it is steep
+// and the cache too large for its stairs to show.
 [[nodiscard]] Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of);
 
 }  // namespace gputopo::probe

@@ -37,7 +37,7 @@ Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const 
   Decision<CodeSlope> decision;
   decision.basis = fmt::format("{:.2f} instructions more miss with each that is too much, {:.0f} off the line at most",
                                slope.misses_per_instruction, slope.furthest);
-  // Replacement at random is as steep, whatever the ways.
+  // Random replacement is equally steep for any ways.
   if (slope.furthest > parameters.straight * slope.most_missed || !(slope.ways() >= parameters.least_ways)) {
     decision.why_not =
         "what misses does not grow in one line with the code: it is not the oldest line of a set that is replaced, or "

@@ -1,7 +1,7 @@
-// Ways of an instruction cache, from how steep its edge is. Straight-line code that is run again and again fills one
-// set after the other; under LRU a line too many makes all lines of its set miss, its ways and itself. So what a pass
-// takes longer grows by as many misses as there are ways, and one more, with each line, until all sets overflow. Fooled
-// by sets that are not alike; replacement at random is as steep whatever the ways, and is refused.
+// Ways of an instruction cache, from the steepness of its edge. Repeated straight-line code fills one set after the
+// other. Under LRU a line too many makes all lines of its set miss, its ways and itself, so misses grow by ways + 1
+// with each line until all sets overflow. Unequal sets fool the method; random replacement is equally steep for any
+// ways, and is rejected.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 namespace gputopo::probe {
 
 struct CodeWaysParameters {
-  // Parts of the code that miss between which the edge is looked at. Where little misses, it may be because something
-  // else lies in some of the sets. Nearer each other: clearer of both ends, with fewer lengths between.
+  // Missed parts between which the edge is measured; few misses may come from other lines in some sets. A smaller
+  // range is clearer of both ends but has fewer lengths.
   double good_part = 0.2;
   double nearly_all = 0.9;
-  // Lengths that are looked at, if there are as many. More: a better mean.
+  // Lengths that are measured, if there are as many. Larger values average better.
   std::uint32_t lengths = 8;
-  // Lengths that it takes to see that an edge is straight.
+  // Fewest lengths that show a straight edge.
   std::size_t least_lengths = 3;
-  // How far the misses of a length may be off the line, as a part of the most misses. Larger takes bent edges.
+  // Largest distance of a length from the line, as a part of the most misses. Larger values accept bent edges.
   double straight = 0.03;
-  // Fewer ways than this are replacement at random, which is as steep as one way or two.
+  // Fewer ways than this mean random replacement, which is as steep as one or two ways.
   double least_ways = 1.5;
-  // Part of the code that must miss where every set has a line too many. Smaller takes edges that end slowly.
+  // Missed part of code in which every set has a line too many. Smaller values accept edges that end slowly.
   double all = 0.96;
-  // What a miss takes is known to this part, and the ways with it.
+  // Relative error of the cost of a miss, and so of the ways.
   double miss_tolerance = 0.02;
-  // How far from what fits the line may begin: this part of it, or so many instructions, a block. Larger takes the ramp
-  // of a hashed index, whose first sets overflow long before the others, for the edge of fewer ways.
+  // Largest distance of the line's beginning from what fits: this part of it or a block. Larger values take the ramp
+  // of a hashed index, whose first sets overflow long before the others, for an edge of fewer ways.
   double beginning_part = 0.02;
   double beginning_instructions = kCodeBlockInstructions;
 };
 
-// From `first` to `last`, about equally far apart, each once; nothing where there is none between.
+// Distinct values from `first` to `last`, about equally spaced; none if `last` is before `first`.
 [[nodiscard]] std::vector<std::uint32_t> spread(std::uint32_t first, std::uint32_t last, std::uint32_t count);
 
 // Code on the edge, in instructions.
@@ -48,19 +48,19 @@ struct MissedLength {
 
 // The edge as a straight line.
 struct CodeSlope {
-  double misses_per_instruction = 0;  // of code that is too much
-  double intercept = 0;               // misses of no code, on that line: below none
-  double furthest = 0;                // misses that a length is off the line, at most
-  double most_missed = 0;             // of any length
+  double misses_per_instruction = 0;  // of excess code
+  double intercept = 0;               // of the line, at no code; negative
+  double furthest = 0;                // largest distance of a length from the line
+  double most_missed = 0;             // at any length
   std::size_t lengths = 0;
 
   [[nodiscard]] double ways() const { return misses_per_instruction - 1; }
   // Length at which the line begins.
   [[nodiscard]] double begins() const { return -intercept / misses_per_instruction; }
-  // Length from which on all of it misses, because every set has a line too many.
+  // Length from which all code misses, because every set has a line too many.
   [[nodiscard]] double all_miss() const { return -intercept / ways(); }
 };
-// The lengths ascend. Nothing where what misses does not grow in one line.
+// The lengths ascend. Nothing if misses do not grow along one line.
 [[nodiscard]] Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths,
                                                  const CodeWaysParameters& parameters = {});
 
@@ -68,8 +68,8 @@ struct CodeWays {
   std::int64_t value = 0;
   stats::Interval interval;
 };
-// `missed_behind`: part that misses of `behind` instructions, right behind all_miss(). Nothing where not all does, or
-// where the line does not begin at the longest code that fits.
+// `missed_behind`: missed part of `behind` instructions, just beyond all_miss(). Nothing if not all of them miss, or
+// the line does not begin at the longest code that fits.
 [[nodiscard]] Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, std::uint32_t behind,
                                                   double missed_behind, const CodeWaysParameters& parameters = {});
 

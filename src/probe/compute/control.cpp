@@ -1,11 +1,10 @@
-// Barriers: a line of them, of one block of more and more warps, of a cluster of more and more blocks, of a block on
-// every SM. Jumps: a line of branches that all lanes take, or of calls. Sides: the lanes of a warp part to more and
-// more sides, each of which has a chain of the same operations; what a side more takes beyond its operations is what a
-// branch and coming together again cost. Where sides run beside one another while they wait for results, it is less
-// than them.
+// Barriers: a sequence of them in a block with more and more warps, in a cluster with more and more blocks, and in a
+// block on every SM. Jumps: a sequence of branches that all lanes take, or of calls. Sides: the lanes of a warp
+// diverge to more and more sides, each with a chain of the same operations. A further side costs the branch and the
+// reconvergence beyond its operations, or less than its operations if sides run while others wait for results.
 //
-// What fools it: a compiler that makes predicates of branches (a side is too long for that, and the size of the code
-// tells), sides that meet only at the end (they come together after each round, by a barrier of the warp).
+// What fools it: a compiler that predicates branches (a side is too long for that, and the code size reveals it);
+// sides that reconverge only at the end (a warp barrier after each round prevents it).
 #include "probe/compute/control.h"
 
 #include <fmt/format.h>
@@ -27,12 +26,12 @@ constexpr std::uint32_t kFewControlRounds = 2;
 constexpr std::uint32_t kManyControlRounds = 10;
 constexpr std::uint32_t kControlCopies = 3;
 
-// Of a round, at most.
+// Most cycles that the loop adds to a round.
 constexpr double kLoopCycles = 24;
 
-// Of each program.
+// The rounds of one program.
 struct Rounds {
-  std::vector<double> cycles;  // of a round, copy by copy: of the block that took longest
+  std::vector<double> cycles;  // of a round, for each copy: of the slowest block
   std::vector<double> sms;     // where the blocks of the first copy ran
 };
 
@@ -61,14 +60,14 @@ std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& pro
   return rounds;
 }
 
-// From one operation of a straight line to the next, by what was varied from program to program.
+// Cycles from one operation of a sequence to the next, over what varies between the programs.
 struct LineOfOperations {
-  std::vector<double> cycles_of_first;  // copy by copy
+  std::vector<double> cycles_of_first;  // for each copy
   std::vector<double> sms_of_first;
   std::vector<double> cycles;  // of each program, rounded
 };
 
-// By clusters of more and more blocks, as large as the device has them.
+// Clusters of more and more blocks, up to the largest of the device.
 struct ClusterLine {
   std::vector<double> blocks;
   std::vector<double> cycles;
@@ -87,7 +86,7 @@ LineOfOperations line_of(Lab& lab, const std::vector<OperationProgram>& programs
   return line;
 }
 
-// Of the first program of a line.
+// The attribute of the first program of a sequence.
 Attribute attribute_of(Lab& lab, const LineOfOperations& line, double operations, const char* method) {
   const double value = stats::median(line.cycles_of_first);
   if (value <= 0) throw Inconclusive("more of them took no longer");
@@ -98,7 +97,7 @@ Attribute attribute_of(Lab& lab, const LineOfOperations& line, double operations
       method);
 }
 
-// A line of barriers by blocks of more and more warps.
+// A sequence of barriers in blocks of more and more warps.
 Attribute barrier_by_warps(Lab& lab, OperationProgram program, const char* method) {
   std::vector<OperationProgram> programs;
   std::vector<double> warps;
@@ -114,7 +113,7 @@ Attribute barrier_by_warps(Lab& lab, OperationProgram program, const char* metho
   return attribute;
 }
 
-// Throws NotSupportedError where there are no clusters of two.
+// Throws NotSupportedError if the device has no clusters of two blocks.
 ClusterLine by_cluster_size(Lab& lab, OperationId operation) {
   ClusterLine found;
   OperationProgram program{.operation = operation};
@@ -154,7 +153,7 @@ Attribute measure_cluster_barrier(Lab& lab) {
   Attribute attribute = std::move(*line.of_two);
   attribute.add_detail("blocks_tried", line.blocks);
   attribute.add_detail("cycles_by_blocks", line.cycles);
-  // It makes what the blocks wrote visible to one another; what of it that takes shows beside one that does not.
+  // This barrier makes the blocks' writes visible to one another; the relaxed one, for comparison, does not.
   attribute.add_detail("relaxed_cycles_by_blocks", by_cluster_size(lab, OperationId::kBarrierClusterRelaxed).cycles);
   return attribute;
 }

@@ -1,4 +1,4 @@
-// What barriers and branches of an SM cost.
+// The cost of barriers and branches of an SM.
 #pragma once
 
 #include "gputopo/model.h"
@@ -6,22 +6,22 @@
 
 namespace gputopo::probe {
 
-// Cycles from one barrier of a block to the next, of one warp; of more warps among the details.
+// Cycles from one barrier of a block to the next, for one warp; details: for more warps.
 [[nodiscard]] Attribute measure_barrier(Lab& lab);
 
-// Cycles from one barrier of a cluster of two blocks to the next; of larger clusters among the details. Throws
-// NotSupportedError where the device has no clusters.
+// Cycles from one barrier of a cluster of two blocks to the next; details: for larger clusters. Throws
+// NotSupportedError if the device has no clusters.
 [[nodiscard]] Attribute measure_cluster_barrier(Lab& lab);
-// Cycles from one barrier of a block on every SM to the next, by a counter in memory; of more warps among the details.
+// Cycles from one barrier of a block on every SM to the next, by a counter in memory; details: for more warps.
 [[nodiscard]] Attribute measure_grid_barrier(Lab& lab);
-// Cycles that a warp needs for a branch that all of its lanes take, or for a call and its return: from one to the next.
+// Cycles of a warp from one branch that all lanes take, or from one call and its return, to the next.
 [[nodiscard]] Attribute measure_jump(Lab& lab, OperationId operation);
 
 struct SidesFinding {
   Attribute cost;        // cycles of each further side of a branch
-  Attribute interleave;  // whether sides run beside one another
+  Attribute interleave;  // whether sides run in parallel
 };
-// Throws Inconclusive where more sides do not take longer in a straight line.
+// Throws Inconclusive if more sides do not take longer along a straight line.
 [[nodiscard]] SidesFinding measure_sides(Lab& lab);
 
 }  // namespace gputopo::probe

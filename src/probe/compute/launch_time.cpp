@@ -1,8 +1,8 @@
-// A kernel that does nothing is launched and waited for, many times; the median counts, for the host is late now and
-// then. Many launches in a row less few of them give the interval, which has neither the first call nor the wait in it.
+// An empty kernel is launched and awaited many times; the median counts, because the host is late now and then. The
+// interval is many launches minus few launches, which contains neither the first call nor the wait.
 //
-// What fools it: a host whose cores are busy or sleep (the quarters of all runs are the interval that is told), a
-// first launch that loads code (one runs before, untimed), another process on the GPU (its answers are no samples).
+// What fools it: a host with busy or sleeping cores (the reported interval is the interquartile range of all runs); a
+// first launch that loads code (one runs untimed before); another process on the GPU (its samples are discarded).
 #include "probe/compute/launch_time.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Times times_of(Lab& lab, const LaunchProgram& program) {
 
 double nanoseconds(double value) { return std::round(value); }
 
-// The median, and between which values half of them lie.
+// The median and the interquartile range.
 Attribute half_of(Lab& lab, std::vector<double> values, const char* method) {
   std::ranges::sort(values);
   const double value = nanoseconds(stats::median(values));
@@ -61,7 +61,7 @@ Attribute measure_launch_latency(Lab& lab) {
   Attribute attribute = latency_by(lab, LaunchWay::kCalls, "launches_of_nothing");
   std::vector<double> bytes = {kLeastArgumentBytes};
   std::vector<double> whole_ns = {attribute.number().value_or(0)};
-  // Up to what the largest kernels may take; as far as this device goes.
+  // Up to the argument limit of the largest kernels, or of this device.
   for (const std::uint32_t more : {1024u, 4096u, 32'760u, 65'536u}) {
     try {
       whole_ns.push_back(nanoseconds(stats::median(times_of(lab, {.argument_bytes = more}).whole_ns)));

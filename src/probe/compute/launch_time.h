@@ -1,4 +1,4 @@
-// What launching a kernel takes, by the host's clock.
+// The time of kernel launches, by the host's clock.
 #pragma once
 
 #include "gputopo/model.h"
@@ -6,12 +6,12 @@
 
 namespace gputopo::probe {
 
-// Nanoseconds from the call that launches a kernel which does nothing until the host knows that it has ended; the part
-// of the call itself, and both by bytes of arguments, among the details.
+// Nanoseconds from the call that launches an empty kernel until the host knows that it has ended. Details: the part of
+// the call itself, and the latency by bytes of arguments.
 [[nodiscard]] Attribute measure_launch_latency(Lab& lab);
-// The same of a graph of one kernel.
+// The same for a graph of one kernel.
 [[nodiscard]] Attribute measure_graph_launch_latency(Lab& lab);
-// Nanoseconds from one launch to the next, of many in a row: calls, or kernels of one graph.
+// Nanoseconds from one launch to the next in a long sequence of calls, or of kernels in one graph.
 [[nodiscard]] Attribute measure_launch_interval(Lab& lab, LaunchWay way);
 
 }  // namespace gputopo::probe

@@ -1,13 +1,12 @@
-// Latency: one warp runs a straight line of the operation, each of which waits for the one before; what more rounds of
-// it take longer, by their operations. Throughput: the same line of more and more warps, a block on every SM. Where as
-// many as a block may have are still bound by the latency, each runs four lines that take turns. The most of all
-// counts.
+// Latency: one warp runs a sequence of the operation, each waiting for the one before; more rounds minus fewer, over
+// their operations. Throughput: the same sequence on more and more warps, in a block on every SM. If the most warps of
+// a block are still bound by latency, each runs four chains in turn. The maximum counts.
 //
-// What fools it: a compiler that merges two operations into one instruction or leaves them out (the size of the code
-// tells, and is told), an operation that becomes several instructions (the same), numbers for which an instruction
-// takes another way (division by zero, denormal numbers: the operands stay normal), registers that an instruction reads
-// (three different ones halve some rates: rows of their own), a neighbour (its programs are repeated). A clock that
-// changes does not: all is counted in cycles.
+// What fools it: a compiler that merges operations into one instruction or drops them (the code size reveals this, and
+// is reported); an operation that becomes several instructions (the same); operands for which an instruction takes
+// another path (division by zero, denormals: the operands stay normal); the registers that an instruction reads (three
+// different ones halve some rates: separate rows); a neighbor (programs are repeated). A changing clock does not,
+// because all figures are in cycles.
 #include "probe/compute/operation.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Rounding is to leave it within its interval.
+// Keeps the rounded value within its interval.
 Attribute rounded_attribute(const Lab& lab, double value, const PerOperation& found, const char* unit,
                             const char* method) {
   return measured(lab.conditions(), value, unit,
@@ -41,21 +40,21 @@ OperationTrial with_copies(OperationTrial trial, std::uint32_t copies) {
   return trial;
 }
 
-// As many as do not take long, of so many cycles each.
+// As many copies of `cycles` cycles each as do not take long.
 std::uint32_t copies_within(double cycles) {
   constexpr double kMostCycles = 150e6;
   return static_cast<std::uint32_t>(
       std::clamp<double>(kMostCycles / std::max(cycles, 1.0), OperationTrial::kCopies, OperationTrial::kManyCopies));
 }
 
-// What was found of one operation so far.
+// What is known about one operation so far.
 class Operation {
  public:
   Operation(OperationId id, std::uint32_t lanes, const OperationParameters& parameters)
       : id_(id), lanes_(lanes), parameters_(parameters) {}
 
   void add(const OperationOutcome& outcome) {
-    if (!outcome.first.refusal.empty()) {  // of chains that take turns it takes nothing from what is known
+    if (!outcome.first.refusal.empty()) {  // a refused trial of several chains changes nothing that is known
       if (!latency_.value && rates_.empty()) absent_ = unavailable(outcome.why_refused, outcome.first.refusal);
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
@@ -75,7 +74,7 @@ class Operation {
 
   [[nodiscard]] bool lacks_latency() const { return !absent_ && !latency_.value; }
 
-  // Whether the most that was seen is what so many warps do that wait for their own results.
+  // Whether the best rate is what this many warps reach when each waits for its own results.
   [[nodiscard]] bool is_bound_by_latency() const {
     if (!latency_.value || rates_.empty()) return false;
     const auto& [outcome, rate] = best();
@@ -83,8 +82,8 @@ class Operation {
     return rate.value >= parameters_.latency_bound * chains / latency_.value->value;
   }
 
-  // The most of many trials is too much as often as one of them was disturbed, and another may be as much at its best:
-  // those of one copy that come near are run again.
+  // The maximum of many trials is too high whenever one of them was disturbed, and another trial may really be the
+  // best. So trials of one copy that come near the maximum run again.
   [[nodiscard]] std::vector<OperationTrial> to_run_again() const {
     constexpr double kNear = 0.93;
     std::vector<OperationTrial> trials;
@@ -94,9 +93,9 @@ class Operation {
     }
     return trials;
   }
-  // Where SMs differ by much, a few runs differ from time to time: those of the most, more often, and by very much also
-  // those that come near, of which all may have been slow ones. SMs that did the most alike by chance are told by those
-  // of fewer warps. What was disturbed may be more than the most.
+  // If SMs differ by much, a few runs vary over time, so the best trial gets more copies. If they differ by very much
+  // in any trial (fewer warps expose SMs that agree in the best by chance), so do trials near the best, whose runs may
+  // all have been slow. Disturbed trials run again, too: they may exceed the best.
   [[nodiscard]] std::vector<OperationTrial> to_run_longer() const {
     constexpr double kUneven = 0.02;
     constexpr double kVeryUneven = 0.1;
@@ -117,7 +116,7 @@ class Operation {
     }
     return trials;
   }
-  // One that was disturbed takes nothing from what is known.
+  // A disturbed outcome changes nothing that is known.
   void add_longer(const OperationOutcome& outcome) {
     const Decision<PerOperation> rate = outcome.throughput(lanes_, parameters_);
     if (!outcome.first.refusal.empty() || !rate.value) return;
@@ -125,7 +124,7 @@ class Operation {
     forget_rate(outcome.trial);
     add_rate(outcome, *rate.value);
   }
-  // What was seen once and not again does not count.
+  // A rate that does not appear again does not count.
   void add_again(const OperationOutcome& outcome) {
     forget_rate(outcome.trial);
     add(outcome);
@@ -145,8 +144,7 @@ class Operation {
   using Undecided = std::pair<OperationTrial, double>;  // and the cycles of a copy
 
   void add_rate(const OperationOutcome& outcome, const PerOperation& rate) {
-    // Of some chains the compiler may make one where it leaves others apart: those count only where there is nothing
-    // else.
+    // Merged chains count only if there is nothing else: the compiler merges some and leaves others apart.
     const bool counts =
         rates_.empty() || !outcome.is_merged(parameters_) || rates_.front().first.is_merged(parameters_);
     if (!counts) return;
@@ -162,7 +160,7 @@ class Operation {
     return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
   }
 
-  // Those that something disturbed, and that may do as much as the best.
+  // Disturbed trials that may do as much as the best.
   [[nodiscard]] std::vector<Undecided> undecided() const {
     std::vector<Undecided> trials = undecided_;
     if (rates_.empty()) return trials;
@@ -174,7 +172,7 @@ class Operation {
   [[nodiscard]] Attribute latency(const Lab& lab) const {
     if (!latency_.value) return unavailable(Reason::kInconclusive, latency_.why_not);
     const double cycles = latency_.value->value;
-    // Of a thousand cycles too, half of one is told.
+    // Above a thousand cycles too, half a cycle shows.
     const double shown = cycles < 1000 ? four_digits(cycles) : std::round(10 * cycles) / 10;
     Attribute attribute = rounded_attribute(lab, shown, *latency_.value, "cycles", "chain_of_operations");
     latency_of_.add_code(parameters_, attribute);
@@ -202,7 +200,7 @@ class Operation {
     return attribute;
   }
 
-  // Of one chain in each warp.
+  // Adds the rates of one chain per warp.
   void add_warps(double most, Attribute& attribute) const {
     std::vector<double> warps;
     std::vector<double> rates;
@@ -223,12 +221,12 @@ class Operation {
   OperationId id_;
   std::uint32_t lanes_;
   OperationParameters parameters_;
-  std::optional<Attribute> absent_;  // where it was refused
+  std::optional<Attribute> absent_;  // if it was refused
   OperationOutcome latency_of_;
   Decision<PerOperation> latency_;
-  std::vector<Rate> rates_;  // from the fewest chains of a warp on, and the fewest warps
+  std::vector<Rate> rates_;  // ordered by chains of a warp, then by warps
   std::vector<Undecided> undecided_;
-  std::string why_no_rate_;  // of the last of them
+  std::string why_no_rate_;  // of the last undecided trial
 };
 
 }  // namespace
@@ -255,7 +253,7 @@ namespace {
 
 void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::map<OperationId, Operation>& found) {
   std::vector<OperationTrial> trials;
-  // Where the most was a disturbance, what comes near to the most is others.
+  // If the maximum was a disturbance, other trials come near the new maximum.
   constexpr int kMostPasses = 3;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     trials.clear();

@@ -1,4 +1,4 @@
-// What operations take, and how many an SM does at a time.
+// The latency and throughput of operations.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@ struct OperationFinding {
   Attribute throughput;
 };
 
-// One for each, in their order. Throws NotSupportedError where the device runs no such programs; one that it cannot do,
-// or that the samples do not decide, has its reason.
+// One finding per operation, in order. Throws NotSupportedError if the device cannot run such programs. A single
+// operation that the device lacks, or that the samples do not decide, has its reason instead.
 [[nodiscard]] std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations);
 
-// Their latencies alone, as above.
+// Only their latencies, in the same way.
 [[nodiscard]] std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations);
 
 }  // namespace gputopo::probe

@@ -9,14 +9,14 @@
 namespace gputopo::probe {
 namespace {
 
-// Of many blocks one may have been interrupted.
+// Share of blocks at either end that may be interrupted.
 constexpr double kOutliers = 0.1;
 
-// Of SMs. What they share they have by turns that differ from launch to launch: one has more of it or less, all of them
-// the same (membar.sys on an H200: medians of ten runs differ by 1.6%, these by half of it).
+// The mean of the SMs without outliers. SMs use shared resources in turns that differ between launches: some get more,
+// others less (membar.sys on an H200: medians of ten runs differ by 1.6%, these means by half of that).
 double mean_of_most(std::span<const double> cycles) { return stats::trimmed_mean(cycles, kOutliers); }
 
-// Of a round: the difference of the middles, and of what is farthest apart.
+// Cycles of a round: the difference between the middles, and an interval from the extremes without outliers.
 Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTimes& more, double steady,
                                          double (*middle)(std::span<const double>)) {
   if (fewer.cycles.empty() || more.cycles.empty() || more.rounds <= fewer.rounds) return {.why_not = "nothing ran"};

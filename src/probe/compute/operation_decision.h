@@ -1,4 +1,4 @@
-// What an operation of a chain takes, from plain numbers.
+// The latency and throughput of an operation, from plain numbers.
 #pragma once
 
 #include <span>
@@ -10,36 +10,35 @@
 namespace gputopo::probe {
 
 struct OperationParameters {
-  // What a round adds beyond its operations at most, in cycles of a warp: a count, a comparison and a branch that is
-  // taken (18 on an H200). Half of it is taken off, the interval has all of it. More: wider intervals of latencies.
+  // Most cycles that the loop adds to a round of a warp: a counter, a comparison and a taken branch (18 on an H200).
+  // Half of it is subtracted; the interval covers all of it. Larger values widen the intervals of latencies.
   double loop_cycles = 24;
-  // What waiting once a round for asynchronous operations adds beside that at most (39 on an H100). As with the loop.
+  // Most cycles that a wait per round for asynchronous operations adds to that (39 on an H100); treated likewise.
   double wait_cycles = 72;
-  // Copies of one program differ by less than this share, or something disturbed them. More: what is wrong passes.
+  // Copies of one program that differ by more than this share were disturbed. Larger values accept wrong results.
   double steady = 0.05;
-  // From this share of a machine instruction for each operation on the compiler has left none out. More: an operation
-  // that is one instruction may seem to be less.
+  // With at least this many machine instructions per operation, the compiler dropped none. Larger values may flag an
+  // operation that is one instruction as merged.
   double least_instructions = 0.9;
-  // To so many instructions the size of a round is known: kernels are padded.
+  // Uncertainty of the instructions of a round, because kernels are padded.
   double padding_instructions = 8;
-  // SMs do one program in times that differ by less than this share: they supply instructions by turns. More: what is
-  // wrong passes.
+  // Times of SMs that run one program differ by less than this share, because SMs receive instructions in turn. Larger
+  // values accept wrong results.
   double steady_sms = 0.15;
-  // The same of the quickest of more copies, which nothing disturbed: what SMs share some have more of than others
-  // (membar.sys on H200s: 10 to 16%).
+  // The same for the fastest of more copies, which nothing disturbed. Some SMs get more of a shared resource than
+  // others (membar.sys on H200s: 10 to 16%).
   double steady_sms_of_more = 0.25;
-  // Of the cycles of the fewer rounds, the share that is not theirs: what comes before and after. Outside of these the
-  // fewer and the more rounds did not run alike, or their clocks say so (an H200 has -0.1 to 0.4). Wider: what is wrong
-  // passes.
+  // Part of the fewer rounds' cycles that comes before and after the rounds. Outside of these limits, the fewer and
+  // the more rounds, or their clocks, ran differently (-0.1 to 0.4 on an H200). Wider limits accept wrong results.
   double least_beginning = -0.3;
   double most_beginning = 0.5;
-  // From this share on of what the warps' latencies let them do it is these that bound it. Less: more trials.
+  // From this share of what the warps' latencies allow, latency bounds the rate. Smaller values cause more trials.
   double latency_bound = 0.7;
-  // This share of the most is nearly all.
+  // Share of the maximum that counts as nearly all.
   double nearly_all = 0.9;
 };
 
-// Cycles of blocks that ran so many rounds each; of programs that were alike, or of the SMs of one.
+// Cycles of blocks that each ran `rounds` rounds: of programs that are alike, or of the SMs of one program.
 struct RoundTimes {
   double rounds = 0;
   std::vector<double> cycles;
@@ -50,38 +49,38 @@ struct PerOperation {
   stats::Interval interval;
 };
 
-// Cycles from one operation of a chain to the next: what more rounds took longer. The costs of the beginning and the
-// end are in both; of those of the loop the middle is taken off.
+// Cycles from one operation of a chain to the next: more rounds minus fewer rounds, which cancels the costs of the
+// start and the end, minus half of the greatest loop cost.
 [[nodiscard]] Decision<PerOperation> decide_operation_latency(const RoundTimes& fewer, const RoundTimes& more,
                                                               double operations_per_round,
                                                               const OperationParameters& parameters = {});
 
-// Operations of lanes in a cycle, of an SM on which so many lanes ran all of a round's operations.
+// Operations of lanes per cycle of an SM, on which `lanes` lanes each run all operations of a round.
 [[nodiscard]] Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
                                                                  double operations_per_round, double lanes,
                                                                  const OperationParameters& parameters = {});
 
-// Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
+// Rounds to four significant digits: an SM does between a sixteenth of an operation per clock and hundreds.
 [[nodiscard]] double four_digits(double value);
 
 struct SustainedParameters {
-  double seconds = 2;  // that the same is done for
-  // What comes before is not counted: a GPU takes some time to lower its clock. More: fewer launches count.
+  double seconds = 2;  // duration of the whole run
+  // Launches in this first time do not count, because a GPU takes time to lower its clock. Larger values count fewer.
   double settle_seconds = 1;
 };
 
-// One of launches that follow each other at once.
+// One of the launches that follow each other without a pause.
 struct SustainedLaunch {
-  double per_second = 0;  // operations of arithmetic
+  double per_second = 0;  // arithmetic operations
   double seconds = 0;
-  double joules = 0;  // that were counted meanwhile, as often as the counter is renewed
+  double joules = 0;  // counted meanwhile, as often as the counter is updated
 };
 
 struct Sustained {
   double per_second = 0;
-  stats::Interval interval;  // of launches
-  double seconds = 0;        // of those that count
-  double watts = 0;          // mean of these; 0: nobody tells
+  stats::Interval interval;  // over the launches
+  double seconds = 0;        // of the launches that count
+  double watts = 0;          // their mean; 0: unknown
 };
 
 [[nodiscard]] Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches,

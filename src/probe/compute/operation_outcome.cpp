@@ -17,7 +17,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Of all blocks of some answers.
+// Times of all blocks of these results.
 RoundTimes times_of_all(std::span<const OperationResult> results, std::uint32_t rounds) {
   RoundTimes times{.rounds = static_cast<double>(rounds)};
   for (const OperationResult& result : results) {
@@ -26,8 +26,8 @@ RoundTimes times_of_all(std::span<const OperationResult> results, std::uint32_t 
   return times;
 }
 
-// Of each SM the quickest of its answers. What two units do together may fall into one of two rhythms, and an SM of
-// the same launch into another than its neighbour (64-bit additions on an H200: 67.6 a clock or 63.4).
+// The fastest time of each SM. Two units together may fall into one of two rhythms, and SMs of one launch into
+// different ones (64-bit additions on an H200: 67.6 or 63.4 per clock).
 RoundTimes times_of_quickest(std::span<const OperationResult> results, std::uint32_t rounds) {
   std::map<std::uint32_t, double> by_sm;
   for (const OperationResult& result : results) {
@@ -42,7 +42,7 @@ RoundTimes times_of_quickest(std::span<const OperationResult> results, std::uint
 }
 
 std::vector<OperationOutcome> run_together(Lab& lab, const std::vector<OperationTrial>& trials) {
-  // What no GPU of its kind has is not asked for: recordings hold nothing of it.
+  // Skips operations that no GPU of this kind has, because recordings do not contain them.
   const auto refusal_of = [&info = lab.info()](OperationId id) {
     return refusal_by_capability(info.compute_capability_major, info.compute_capability_minor, info_of(id));
   };
@@ -71,7 +71,7 @@ std::vector<OperationOutcome> run_together(Lab& lab, const std::vector<Operation
 
 }  // namespace
 
-// A recording that was made before some operations were there holds the others: then each is run by itself.
+// A recording made before some operations existed has the others, so after an error each runs by itself.
 std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTrial>& trials) {
   try {
     return run_together(lab, trials);
@@ -88,7 +88,7 @@ std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTr
         std::ranges::move(run_trials(lab, own), std::back_inserter(outcomes));
         continue;
       }
-      const bool is_word = dynamic_cast<const NotSupportedError*>(&error) != nullptr;  // of the device
+      const bool is_word = dynamic_cast<const NotSupportedError*>(&error) != nullptr;  // the device says so
       const Reason reason = is_word ? Reason::kNotSupported : Reason::kDeviceError;
       for (const OperationTrial& trial : own) outcomes.push_back({trial, {}, {}, {.refusal = error.what()}, reason});
     }

@@ -1,4 +1,4 @@
-// What a device answers to the ways to run an operation.
+// The results of the trials of an operation.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ struct OperationOutcome {
   Reason why_refused = Reason::kNotSupported;
 
   [[nodiscard]] double operations_per_round() const { return gputopo::operations_per_round(trial.program(1)); }
-  // Of a copy of both programs, on the slowest SM.
+  // Cycles of a copy of both programs on the slowest SM.
   [[nodiscard]] double cycles() const;
-  // Of each operation; nothing where the device does not tell.
+  // Machine instructions of each operation; empty if the device does not report them.
   [[nodiscard]] std::optional<double> instructions() const;
   // Whether the compiler made fewer instructions than there are operations.
   [[nodiscard]] bool is_merged(const OperationParameters& parameters) const;
   [[nodiscard]] Decision<PerOperation> throughput(std::uint32_t warp_lanes, OperationParameters parameters) const;
-  // The machine instructions of an operation, and a flag where it is merged.
+  // Adds the machine instructions of an operation, and a flag if it is merged.
   void add_code(const OperationParameters& parameters, Attribute& attribute) const;
 };
 
-// In any order. Throws only what ends a run: what the device cannot do is refused in its outcome.
+// Outcomes in any order. Throws only what ends a run; the outcome of an operation that the device lacks is a refusal.
 [[nodiscard]] std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTrial>& trials);
-// Trials that may add to what is known already: a device that cannot run them takes nothing from it.
+// Runs trials that may add to known results. Returns none of them if the device cannot run them.
 [[nodiscard]] std::vector<OperationOutcome> run_more_trials(Lab& lab, const std::vector<OperationTrial>& trials);
 
-// The power of two that units are so wide as to come near to what was measured; 0: it is near none, and the width not
-// known. The interval of a throughput may reach a little beyond it.
+// The width of a unit, a power of two, that comes close to this rate; 0: the rate is close to none, and the width is
+// unknown. The interval of a throughput may reach slightly beyond the width.
 [[nodiscard]] double width_of(double per_clk);
-// Whether more chains may get more of a unit: it is nearly full, and there are registers for them, and chains at all.
+// Whether more chains may raise the rate: the unit is nearly full, and there are registers for more chains.
 [[nodiscard]] bool is_nearly_full(OperationId operation, double per_clk);
 
 }  // namespace gputopo::probe

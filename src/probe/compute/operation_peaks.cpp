@@ -17,9 +17,9 @@
 namespace gputopo::probe {
 namespace {
 
-// Of a burst that is just long enough to tell the clock it ran at: a launch of less than 200 us is said to have had
-// that of the one before, which may have been of matrices; in a longer one these lower it more. Nothing where the
-// device cannot run it.
+// Conditions of a burst that is just long enough to measure its own clock: a launch under 200 us reports the clock of
+// the launch before, which may have run matrices, and in longer launches matrices lower the clock further. Empty if
+// the device cannot run the burst.
 std::optional<Conditions> clock_of_burst(const Lab& lab, const OperationTrial& trial, double per_clk) {
   constexpr double kBurstSeconds = 220e-6;
   if (per_clk <= 0) return std::nullopt;
@@ -90,7 +90,7 @@ std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> op
     more.insert(more.end(), own.begin(), own.end());
   }
   for (const OperationOutcome& outcome : run_more_trials(lab, more)) take(outcome);
-  // Again, each with conditions of its own: matrix units lower the clock.
+  // Each best trial runs again with conditions of its own, because matrix units lower the clock.
   for (const auto& [id, trial_and_rate] : best) {
     Lab own = lab.another();
     findings.push_back({id, trial_and_rate.first.program(1), 0, {}});

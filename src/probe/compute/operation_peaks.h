@@ -1,5 +1,4 @@
-// The most that all SMs do of an operation: the table's throughput, of the ways that do most, each at a clock of its
-// own.
+// The peak rate of an operation on all SMs: the throughput of the table, in the fastest way, each at its own clock.
 #pragma once
 
 #include <span>
@@ -12,13 +11,13 @@ namespace gputopo::probe {
 
 struct PeakFinding {
   OperationId operation = OperationId::kFmaF32;
-  OperationProgram program;       // that does most
-  double arithmetic_per_clk = 0;  // of an SM; 0: nothing was measured
-  Attribute peak;                 // operations of arithmetic of all SMs a second, its unit left empty
+  OperationProgram program;       // the fastest program
+  double arithmetic_per_clk = 0;  // of an SM; 0: not measured
+  Attribute peak;                 // arithmetic operations of all SMs per second; the unit is left empty
 };
 
-// The most that all SMs do of each, at the clock that they ran at. All in one batch, for the device compiles many at a
-// time.
+// The peak rate of all SMs for each operation, at the clock of its run. One batch for all, because the device compiles
+// many kernels at a time.
 [[nodiscard]] std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations);
 
 }  // namespace gputopo::probe

@@ -5,12 +5,12 @@
 namespace gputopo::probe {
 namespace {
 
-// Of one block: some operations take the registers of many warps.
+// Most warps of a block. Some operations take the registers of many warps.
 std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
   return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
 }
 
-// By half of the warps, and by all.
+// With half of the warps, and with all.
 std::vector<OperationTrial> trials_of_chains(OperationId operation, std::uint32_t warps, std::uint32_t streams) {
   std::vector<OperationTrial> trials;
   for (const std::uint32_t some : {std::max(1u, warps / 2), warps}) {

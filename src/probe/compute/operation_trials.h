@@ -1,4 +1,4 @@
-// The ways to run an operation, each by so many chains and warps.
+// The ways to run an operation: by numbers of chains and warps.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,18 @@
 
 namespace gputopo::probe {
 
-// A way to run an operation.
 struct OperationTrial {
   static constexpr std::uint32_t kFewRounds = 2;
   static constexpr std::uint32_t kManyRounds = 6;
-  // So many times as many, of the table's trials on all SMs. What two units do together ends in steps of a warp's share
-  // of a round, each SM in another. More: smaller steps, and longer launches, in which power lowers the clock.
+  // Factor on both numbers of rounds for the table's trials on all SMs. The joint work of two units ends in steps of a
+  // warp's share of a round, different on each SM. Larger values shrink the steps; in long launches power cuts clocks.
   static constexpr std::uint32_t kLongFactor = 4;
   static constexpr std::uint32_t kCopies = 3;
-  // Where SMs take turns, all of them in one of two rhythms for a launch (membar.sys on an H200: 32768 in 55900 cycles
-  // or in 64400). The quickest of fewer is now of one, now of the other.
+  // Copies when SMs take turns. All SMs of a launch are in one of two rhythms (membar.sys on an H200: 32768 in 55900
+  // or 64400 cycles), and the fastest of few copies may show either.
   static constexpr std::uint32_t kManyCopies = 64;
-  static constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
-  // Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
+  static constexpr std::uint32_t kStreams = 4;  // if warps alone are too few
+  // If kStreams chains nearly fill a unit (packed f16 on an H100: to 92%; with eight chains to 98%).
   static constexpr std::uint32_t kManyStreams = 8;
 
   OperationId operation = OperationId::kAddF32;
@@ -35,7 +34,7 @@ struct OperationTrial {
   [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
     return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
   }
-  // The same operation is understood.
+  // Assumes the same operation.
   [[nodiscard]] bool is_same_way(const OperationTrial& other) const {
     return warps == other.warps && streams == other.streams;
   }
@@ -44,23 +43,23 @@ struct OperationTrial {
   [[nodiscard]] std::uint32_t many_rounds() const { return rounds_factor * kManyRounds; }
 };
 
-// One chain, of as many warps as do one together.
+// One chain, on the warps that execute one operation together.
 [[nodiscard]] OperationTrial latency_trial(OperationId operation);
-// The same for longer, where that was disturbed: code that comes first from memory takes a smaller part of it.
+// The same with more rounds, after a disturbance: code that is first fetched from memory weighs less.
 [[nodiscard]] OperationTrial longer_latency_trial(OperationId operation);
-// And of ever more, up to those of a block.
+// The latency trial, and trials with more and more warps up to those of a block.
 [[nodiscard]] std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block);
-// Of some chains each.
+// Trials of several chains per warp.
 [[nodiscard]] std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps);
-// Of an operation that so many a clock are almost all that its unit can do.
+// Trials of more chains, for an operation that nearly fills its unit.
 [[nodiscard]] std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t warps);
-// The most warps, of one chain and of some.
+// The most warps, with one chain and with several.
 [[nodiscard]] std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations);
 
-// As many as a block may have, on this device.
+// The most warps that a block can have on this device.
 [[nodiscard]] std::uint32_t most_operation_warps(const DeviceInfo& info);
 
-// The first programs of measure_operations() and of measure_peaks() are among these, for Device::expect().
+// These contain the first programs of measure_operations() and measure_peaks(), for Device::expect().
 [[nodiscard]] std::vector<Program> expected_of_operations(std::span<const OperationId> operations);
 [[nodiscard]] std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations);
 

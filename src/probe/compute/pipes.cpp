@@ -1,9 +1,9 @@
-// Two operations take turns in each warp, two chains of each, as many warps as an SM has for a block. Where both need
-// one unit the pair takes as long as the two one after another, and where each has its own as long as the slower one.
+// Two operations alternate in each warp, with two chains of each, on all warps of a block. A pair that needs one unit
+// takes as long as both operations one after the other; a pair with two units takes as long as the slower operation.
 //
-// What fools it: operations that take as little as it takes to issue them (two of them always take twice that, and
-// nothing is said of the pair), operations of which one takes many times as long as the other (the same), operations
-// that the compiler spreads over two units (they share a part of each, and are said to).
+// What fools it: operations as fast as their issue (a pair always takes twice that, and is left undecided); pairs in
+// which one operation takes many times as long as the other (the same); operations that the compiler spreads over two
+// units (they share a part of each, and are reported so).
 #include "probe/compute/pipes.h"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@
 namespace gputopo::probe {
 namespace {
 
-// One of each kind that some GPU has a unit for, and what the field calls that unit. In this order a unit is called by
-// the first that it does.
+// One operation of each kind that has a unit on some GPU, with the field's name for that unit. The first of these that
+// a unit executes names it.
 struct Representative {
   OperationId operation;
   std::string_view unit;
@@ -43,8 +43,8 @@ constexpr Representative kRepresentatives[] = {
 
 constexpr std::uint32_t kFewPipeRounds = 2;
 constexpr std::uint32_t kManyPipeRounds = 4;
-constexpr std::uint32_t kStreams = 4;  // chains of a warp, of which two are of each operation
-// Twice as many warps take at least so many times as long where a unit is full, and as long where it is not.
+constexpr std::uint32_t kStreams = 4;  // chains of a warp, two of each operation
+// Twice as many warps take at least this many times as long if a unit is full, and the same time if not.
 constexpr double kFull = 1.6;
 
 OperationProgram program_of(OperationId one, std::optional<OperationId> other, std::uint32_t warps,
@@ -70,7 +70,7 @@ std::vector<Pair> pairs_of(std::span<const Representative> operations) {
   return pairs;
 }
 
-// Cycles of a pair of operations, of a block's warps; nothing where the device has not one of them.
+// Cycles of a pair of operations on `warps` warps; empty if the device lacks one of them.
 std::vector<std::optional<double>> times_of(Lab& lab, const std::vector<Pair>& pairs, std::uint32_t warps) {
   std::vector<OperationProgram> programs;
   for (const auto& [one, other] : pairs) {
@@ -111,7 +111,7 @@ std::vector<std::string> names_of(const std::vector<OperationPair>& pairs,
   return names;
 }
 
-// The operations that a device has and that fill a unit, and what each takes alone.
+// The operations that the device has and that fill a unit, and their times alone.
 struct Alone {
   std::vector<Representative> operations;
   std::vector<double> times;
@@ -135,7 +135,7 @@ Alone run_alone(Lab& lab, std::uint32_t warps) {
   return alone;
 }
 
-// As PairTimes::mixed.
+// As in PairTimes::mixed.
 std::vector<std::vector<double>> run_mixed(Lab& lab, const std::vector<Representative>& operations,
                                            std::uint32_t warps) {
   const std::size_t count = operations.size();

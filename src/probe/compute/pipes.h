@@ -1,4 +1,4 @@
-// The execution units of an SM: which operations share one.
+// The execution units of an SM, by the operations that share them.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace gputopo::probe {
 
-// A name for each unit with its operations: "alu: lop3.b32 shl.b32". Throws NotSupportedError where the device runs no
-// such programs.
+// Each unit's name with its operations: "alu: lop3.b32 shl.b32". Throws NotSupportedError if the device runs no such
+// programs, or too few of them.
 [[nodiscard]] Attribute measure_pipes(Lab& lab);
 
-// Programs of all that it may run, as far as they are compiled.
+// All programs that it may run, as far as their compilation depends on them.
 [[nodiscard]] std::vector<Program> expected_of_pipes();
 
 }  // namespace gputopo::probe

@@ -31,8 +31,8 @@ bool may_be_one(const std::vector<std::size_t>& one, const std::vector<std::size
   });
 }
 
-// Joins the groups of each pair in turn where none of their members are known to be apart; each operation begins as a
-// group of its own. `group_of` gets the index of each operation's group; groups that were joined to others are empty.
+// Joins the groups of each sharing pair in turn, unless some of their members are known to be apart. Each operation
+// starts as its own group. `group_of`: index of each operation's group; groups that joined another one are empty.
 std::vector<std::vector<std::size_t>> joined_groups(const std::vector<OperationPair>& sharing,
                                                     const Relations& relations, std::vector<std::size_t>& group_of) {
   std::vector<std::vector<std::size_t>> groups(group_of.size());
@@ -55,7 +55,7 @@ Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters) {
   Pipes pipes;
   pipes.shared.assign(count, std::vector<double>(count, 0));
   if (count == 0) return pipes;
-  // No operation takes less than to issue it.
+  // No operation takes less time than its issue.
   const double issue = *std::ranges::min_element(times.alone);
   Relations relations(count, std::vector<Relation>(count, Relation::kApart));
   std::vector<OperationPair> sharing;
@@ -70,7 +70,7 @@ Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters) {
       if (relations[i][j] == Relation::kUndecided) pipes.undecided.emplace_back(i, j);
     }
   }
-  // The pairs that share the most come first.
+  // Pairs that share the most come first.
   std::ranges::stable_sort(sharing, std::ranges::greater{},
                            [&](const OperationPair& pair) { return pipes.shared[pair.first][pair.second]; });
   std::vector<std::size_t> group_of(count);

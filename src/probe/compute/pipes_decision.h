@@ -1,4 +1,4 @@
-// Which operations share a unit, from plain numbers.
+// Decides which operations share a unit, from plain numbers.
 #pragma once
 
 #include <cstddef>
@@ -8,32 +8,32 @@
 namespace gputopo::probe {
 
 struct PipesParameters {
-  // From this part on of the shorter one's time that a pair takes longer than the longer one they share a unit, and up
-  // to that they share none; between, a part of it.
+  // Part of the shorter operation's time by which the pair exceeds the longer one: from `shared` on they share a unit,
+  // up to `apart` they share none, and in between they share a part.
   double shared = 0.75;
   double apart = 0.25;
-  // Of times that differ by more than this factor the shorter one cannot be seen in the pair's.
+  // With a larger ratio of times, the shorter operation does not show in the time of the pair.
   double most_unlike = 20;
 };
 
 // Times of an SM full of warps, in any unit.
 struct PairTimes {
-  std::vector<double> alone;               // by operation: of one of it
+  std::vector<double> alone;               // by operation: of one operation
   std::vector<std::vector<double>> mixed;  // [i][j], j > i: of one of each
 };
 
 using OperationPair = std::pair<std::size_t, std::size_t>;
 
 struct Pipes {
-  std::vector<std::vector<std::size_t>> groups;  // operations that share a unit, by their first member
-  std::vector<OperationPair> partly;             // that share a part of one
-  std::vector<OperationPair> undecided;          // too unlike, or so quick that to issue both takes as long
-  std::vector<OperationPair> across;             // that share one, though others of their groups do not
-  std::vector<std::vector<double>> shared;       // [i][j], j > i: which part of the shorter one's time came on top
+  std::vector<std::vector<std::size_t>> groups;  // operations that share a unit, ordered by first member
+  std::vector<OperationPair> partly;             // pairs that share a part of one
+  std::vector<OperationPair> undecided;          // too unlike, or so fast that issuing both takes as long
+  std::vector<OperationPair> across;             // pairs that share one, although others of their groups do not
+  std::vector<std::vector<double>> shared;       // [i][j], j > i: part of the shorter time that the pair adds
 };
 
-// Of a group every two share a unit, or are undecided: what reads registers through the same port slows one another
-// down as well, and would chain all units together.
+// In a group, every two operations share a unit or are undecided. Operations that read registers through the same port
+// also slow each other down; without this rule they would chain all units together.
 [[nodiscard]] Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -1,11 +1,11 @@
-// Blocks that stay on their SM for a while, more of them than it has room for: the most that were there at one time is
-// what it holds. What each is given (registers, shared memory) bounds that, and the numbers at which one block fewer
-// fits tell the steps in which it is given.
+// More blocks than an SM has room for each stay for a while: the most at one time is what it holds. What each block
+// needs (registers, shared memory) limits that number, and the sizes at which one block fewer fits show the allocation
+// unit.
 //
-// What fools it: blocks that do not stay long enough for the last of them to come (their stay is many times what it
-// takes to start them), registers that the compiler did not give as asked (NVIDIA's says what it gave, AMD's is looked
-// at by the tests alone), shared memory that a block has without asking (the vendor's interface tells it), another
-// process (programs are repeated), SMs that differ.
+// What fools it: blocks that leave before the last one arrives (they stay many times the start time); registers that
+// the compiler did not allocate as requested (NVIDIA's reports what it allocated; only the tests check AMD's); shared
+// memory that a block gets unasked (the vendor's interface reports it); other processes (programs are repeated);
+// unequal SMs.
 #include "probe/compute/sm_resources.h"
 
 #include <fmt/format.h>
@@ -27,11 +27,10 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kStayCycles = 100'000;
-constexpr std::uint32_t kMostSchedulers = 4;  // that any GPU had
+constexpr std::uint32_t kMostSchedulers = 4;  // of any GPU
 
-// The most that an SM held. Nothing makes it more than fits, and one that was late to get its blocks shows fewer, as do
-// those of the larger shader engines of an AMD GPU, which deals as many blocks to each; a quarter of the SMs is to
-// agree.
+// The most blocks that an SM held. No SM holds more than fits. SMs that got their blocks late show fewer, and so do
+// SMs of larger shader engines (AMD deals as many blocks to each engine). A quarter of the SMs must agree.
 std::uint32_t resident(const OccupancyResult& result) {
   const auto [least, most] = std::ranges::minmax(result.resident);
   if (4 * std::ranges::count(result.resident, most) < std::ssize(result.resident)) {
@@ -44,15 +43,15 @@ std::uint32_t warps_of(const Lab& lab, std::uint32_t threads) {
   return (threads + lab.info().warp_size - 1) / lab.info().warp_size;
 }
 
-// The vendor's figure, with one more; a guess that no GPU reaches.
+// One more than the vendor's figure, or than a guess that no GPU reaches.
 std::uint32_t more_blocks_than_fit(const Lab& lab) {
   constexpr std::uint64_t kGuess = 64;
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(kMaxOccupancyBlocks, lab.info().max_blocks_per_sm.value_or(kGuess) + 1));
 }
 
-// A block of as many warps as may be, so that blocks are not what bounds the warps; and of fewer, where an SM has room
-// for some more.
+// Blocks of many warps, so that the number of blocks does not limit the warps; and of fewer warps, which may fill the
+// room that is left on an SM.
 std::uint32_t most_warps(Lab& lab) {
   std::vector<OccupancyProgram> programs;
   for (const std::uint32_t threads : {2 * lab.info().warp_size, 4 * lab.info().warp_size, 8 * lab.info().warp_size}) {
@@ -81,9 +80,9 @@ struct RegisterCounts {
   std::uint32_t step;
 };
 
-// From few to some more than a warp of a full SM may have, then a few beyond.
+// From few registers to slightly more than a warp of a full SM can have, then some larger numbers.
 std::vector<std::uint32_t> register_counts(const DeviceInfo& info) {
-  // A thread of AMD's may have 256 or 512 where one of NVIDIA's may have 255, and eight or ten wavefronts share them.
+  // A thread of AMD's can have 256 or 512 registers, one of NVIDIA's 255, and eight or ten wavefronts share them.
   const std::vector<RegisterCounts> ranges =
       vendor_of(info.vendor) == Vendor::kAmd ? std::vector<RegisterCounts>{{48, 128, 2}, {136, 224, 8}}
                                              : std::vector<RegisterCounts>{{8, 64, 1}, {80, 128, 16}, {160, 224, 32}};
@@ -123,7 +122,7 @@ SampleTable table_of(const std::vector<RegisterSample>& samples) {
 
 // ---- Shared memory ----
 
-// The most bytes of a block with which an SM holds `blocks`, of several numbers of blocks at once.
+// The most bytes of a block with which an SM holds `blocks` blocks, for several numbers of blocks at once.
 std::vector<SharedSample> shared_edges(Lab& lab, std::uint64_t most_bytes) {
   constexpr std::uint32_t kFewestBlocks = 2;
   const std::uint32_t most_blocks = more_blocks_than_fit(lab) - 1;
@@ -152,7 +151,7 @@ std::vector<SharedSample> shared_edges(Lab& lab, std::uint64_t most_bytes) {
   }
   std::vector<SharedSample> samples;
   for (const Search& search : searches) {
-    // What the block may have bounds it, not what the SM has.
+    // Otherwise the limit of a block, not that of the SM, ends the search.
     if (search.too_many <= most_bytes) samples.push_back({search.blocks, search.fits});
   }
   return samples;
@@ -177,7 +176,7 @@ WarpRates rates_of(Lab& lab, OperationId operation) {
                           .rounds = rounds});
     }
   }
-  // The first of them waits for code that no instruction cache holds yet: the quicker of two runs.
+  // The faster of two runs, because the first waits for code that no instruction cache holds yet.
   const std::vector<OperationResult> first = lab.operation(programs);
   const std::vector<OperationResult> second = lab.operation(programs);
   const auto cycles_of = [&](std::size_t i) { return std::min(first[i].cycles.front(), second[i].cycles.front()); };
@@ -267,7 +266,7 @@ ClockFinding measure_clocks(Lab& lab) {
   const std::vector<OccupancyResult> results = lab.occupancy({program, program});
   const OccupancyResult& first = results[0];
   const OccupancyResult& second = results[1];
-  // How fast the clocks ran between the two.
+  // The speed of the clocks between both launches.
   std::vector<double> speeds;
   std::vector<ClockReading> readings;
   for (std::size_t i = 0; i < first.sms.size(); ++i) {

@@ -1,4 +1,4 @@
-// What an SM holds at a time, and what its clocks say.
+// The resources of an SM, and the behavior of its clocks.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,23 @@
 
 namespace gputopo::probe {
 
-// The most warps and blocks that were on one SM at one time, the same of all SMs. They throw Inconclusive where SMs
-// differ, and what Lab throws.
+// The most warps and blocks that one SM holds at a time. Both throw Inconclusive if too few SMs agree, and what Lab
+// throws.
 [[nodiscard]] Attribute measure_resident_warps(Lab& lab);
 [[nodiscard]] Attribute measure_resident_blocks(Lab& lab);
 
-// Registers: of an SM, in bytes, and in what steps a warp is given them (of all of its lanes together).
+// Registers of an SM in bytes, and the unit in which a warp gets them (all lanes together).
 struct RegisterFinding {
   Attribute file;
   Attribute unit;
 };
-// `schedulers`: of an SM, if known; blocks have as many warps, or times as many.
+// `schedulers`: of an SM, if known; the warps of a block are this number or a multiple.
 [[nodiscard]] RegisterFinding measure_registers(Lab& lab, std::optional<double> schedulers);
 
-// Bytes: the steps in which a block is given shared memory.
+// Bytes of the unit in which a block gets shared memory.
 [[nodiscard]] Attribute measure_shared_unit(Lab& lab);
 
-// Warps that do not disturb one another.
+// Number of warps that do not slow each other down.
 [[nodiscard]] Attribute measure_schedulers(Lab& lab);
 
 struct ClockFinding {

@@ -15,26 +15,26 @@ namespace gputopo::probe {
 
 namespace {
 
-constexpr std::uint32_t kMostStep = 64;  // of a thread's registers
+constexpr std::uint32_t kMostStep = 64;  // registers of a thread
 
-// The most registers with which as many warps fit lie here: compilers do not give every number.
+// The most registers with which the same warps fit lie in [first, last]: compilers do not produce every number.
 struct RegisterEdge {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
 };
 
-// Of blocks of one size, by their registers.
+// Warps by registers, for blocks of one size.
 using WarpsByRegisters = std::map<std::uint32_t, std::uint32_t>;
 
 void add_edges(const WarpsByRegisters& warps, std::vector<RegisterEdge>& edges) {
-  constexpr std::uint32_t kMostBetween = 4;  // so that the step shows
+  constexpr std::uint32_t kMostBetween = 4;  // more would not show the step
   for (auto next = std::next(warps.begin()); next != warps.end(); ++next) {
     const auto& [registers, held] = *std::prev(next);
     if (next->second < held && next->first - registers <= kMostBetween) edges.push_back({registers, next->first - 1});
   }
 }
 
-// Of an SM, at least and at most, if a thread is given them in such steps.
+// Registers of an SM, at least and at most, if threads get multiples of `step`.
 stats::Interval registers_with(std::span<const RegisterSample> samples, std::uint32_t step, std::uint32_t lanes,
                                std::uint32_t most_warps, std::uint32_t most_blocks) {
   stats::Interval all{0, INFINITY};
@@ -109,7 +109,7 @@ Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples
 
 namespace {
 
-// Nothing where what warps do together is no whole number of times what one does.
+// Empty if several warps do not do a whole multiple of what one warp does.
 Decision<std::uint32_t> schedulers_of(const WarpRates& operation, const SchedulerParameters& parameters) {
   if (operation.rates.empty() || operation.warps.front() != 1 || operation.rates.front() <= 0) {
     return {.why_not = "one warp alone was not measured"};

@@ -14,7 +14,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Of launches that are to follow each other for seconds.
+// Durations of launches and of batches of launches, which follow each other for seconds.
 constexpr double kLaunchSeconds = 0.1;
 constexpr double kBatchSeconds = 0.5;
 constexpr double kMostLaunches = 2048;

@@ -1,4 +1,4 @@
-// Sustained rates: the burst of a peak runs for seconds, as in programs that compute.
+// Sustained rates: the burst of a peak runs for seconds, as programs do.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -6,8 +6,8 @@
 
 namespace gputopo::probe {
 
-// The part of a peak that is kept up for two seconds, when heat and power have their say: of the second one, in
-// operations of arithmetic a second.
+// The rate of a peak that a GPU sustains for two seconds, limited by heat and power: arithmetic operations per second
+// during the second of these.
 [[nodiscard]] Attribute measure_sustained(Lab& lab, const PeakFinding& peak);
 
 }  // namespace gputopo::probe

@@ -20,14 +20,14 @@ SampleTable table_of(std::string name, const stats::Histogram& histogram, double
   return table;
 }
 
-// Nothing where the clock is not known.
+// Empty if the clock is unknown.
 std::optional<double> nanoseconds(const LevelLatency& latency) {
   const double clock_mhz = latency.conditions.sm_clock_mhz();
   if (clock_mhz <= 0) return std::nullopt;
   return rounded(rounded(latency.mean.cycles) / clock_mhz * 1000);
 }
 
-// The levels that were found in the loads of all footprints of the survey, and these loads.
+// Adds the levels of the survey and the loads of all footprints, in which they were found.
 void add_levels(const Survey& survey, bool keep_samples, Attribute& attribute) {
   std::vector<double> modes;
   for (const stats::Level& level : survey.levels) {
@@ -44,7 +44,7 @@ void add_levels(const Survey& survey, bool keep_samples, Attribute& attribute) {
 
 }  // namespace
 
-// That loads wait for translations is in the value.
+// The value includes the time that loads wait for translations.
 constexpr const char* kWaitsForTranslations = "tlb_misses: even loads of a few pages wait for translations";
 
 Attribute to_attribute(const LevelLatency& latency, bool keep_samples) {

@@ -1,4 +1,4 @@
-// Latencies as attributes.
+// Builds attributes from latencies.
 #pragma once
 
 #include "probe/latency/latency.h"
@@ -8,7 +8,7 @@
 namespace gputopo::probe {
 
 [[nodiscard]] Attribute to_attribute(const LevelLatency& latency, bool keep_samples);
-// With the levels of the survey that the latency comes from.
+// Adds the levels of the survey from which the latency comes.
 [[nodiscard]] Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool keep_samples);
 [[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
 

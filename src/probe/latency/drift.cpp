@@ -10,18 +10,18 @@ namespace gputopo::probe {
 namespace {
 
 struct DriftWatchParameters {
-  // A look, each time that so many programs have run. Fewer: drift between two is seen; each takes a millisecond.
+  // Programs between two looks. Smaller values see shorter drift; each look takes a millisecond.
   std::uint64_t programs = 60;
-  // Lines that are loaded, of L2: their slices lie at different distances, and each look has other ones. More: a
-  // steadier mean; each look takes longer.
+  // Bytes in L2 that a look loads, because slices lie at different distances and each look gets other lines. Larger
+  // values steady the mean but take longer.
   std::uint64_t bytes = 128 << 10;
   std::uint64_t stride_bytes = 128;
-  // Of the last cache, at most: all of them stay in it.
+  // Divisor of the last cache: the array is at most this part of it, so that all lines stay.
   std::uint64_t cache_divisor = 16;
 };
 constexpr DriftWatchParameters kDriftWatchParameters;
 
-// A small array in L2, if loads can go by L1: the longer a load, the less of it is noise.
+// A small array in L2 if loads can bypass L1: noise is a smaller part of longer loads.
 ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
   Site site;
   ChaseArray array = make_array(site, bench.parameters().tiny_bytes, kMinimumStrideBytes);

@@ -1,5 +1,4 @@
-// One load is timed at the beginning of a discovery, now and then, and at its end: what it takes longer or shorter then
-// is drift.
+// Times one load at the start of a discovery, at intervals, and at its end; changes of its latency are drift.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@ class DriftWatch {
  public:
   explicit DriftWatch(Bench& bench) : bench_(bench) {}
 
-  // Looks where enough programs have run since the last time. A device that cannot be asked is not asked again.
+  // Looks if enough programs have run since the last look. Stops asking a device that failed once.
   void look();
-  // At the end, whatever has run.
+  // Looks in any case, for the end of the run.
   void look_again();
-  // Of each look.
+  // The latency at each look.
   [[nodiscard]] const std::vector<double>& cycles() const { return cycles_; }
 
  private:

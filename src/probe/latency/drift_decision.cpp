@@ -7,10 +7,10 @@
 namespace gputopo::probe {
 namespace {
 
-// From so many looks on one of them can be left out, and the steps between them tell of noise.
+// With at least this many looks, one of them can be ignored, and their differences show the noise.
 constexpr std::size_t kManyLooks = 5;
 
-// Each with its neighbours: one look beside another program is no drift, which goes on from look to look.
+// The median of each look and its neighbors, because one look beside another program is not drift, which persists.
 std::vector<double> medians_of_three(std::span<const double> cycles) {
   std::vector<double> medians(cycles.begin(), cycles.end());
   if (cycles.size() < kManyLooks) return medians;
@@ -21,7 +21,7 @@ std::vector<double> medians_of_three(std::span<const double> cycles) {
   return medians;
 }
 
-// By how much a look typically lies off the line through its neighbours; 0 of few.
+// Typical distance of a look from the line through its neighbors; 0 for few looks.
 double typical_bend(std::span<const double> cycles) {
   if (cycles.size() < kManyLooks) return 0;
   std::vector<double> bends;

@@ -16,7 +16,7 @@ constexpr const char* kTimed = "timed_loads_in_band";
 
 LatencyBand band_of(const Cache& cache) { return {cache.hit_floor_cycles(), cache.hit_limit_cycles()}; }
 
-// A footprint that fits the level and not what is before it: the survey's with most loads in the band.
+// A footprint that fits the level but no nearer one: that of the survey with the most loads in the band.
 ChaseArray array_for(const Cache& cache, std::uint64_t least_bytes, Order second_order) {
   const Survey& survey = *cache.survey;
   const std::optional<std::size_t> place = footprint_for(survey.histograms, band_of(cache));
@@ -25,20 +25,20 @@ ChaseArray array_for(const Cache& cache, std::uint64_t least_bytes, Order second
 }
 
 struct SharedCacheParameters {
-  // Loads by which pages that an array in between has driven from the TLBs get their entries again.
+  // Loads that bring back the TLB entries of pages after the array in between evicted them.
   std::uint64_t translating_loads = 1024;
-  // What is timed behind nearer levels is this part of what drives it out of them, or less.
+  // Divisor of the array that evicts the timed lines from nearer levels; the timed lines are at most this part of it.
   std::uint64_t timed_divisor = 8;
-  // Of the cache by its vendor, timed and between: the rest may be in no part that an SM reaches.
+  // Part of the vendor's cache size for timed lines and the array in between; an SM may not reach the rest.
   double held_part = 0.8;
-  // Of a cache whose own size is told too, so many capacities drive what is timed out of it.
+  // Capacities of a nearer cache of reported size that evict the timed lines from it.
   std::uint64_t nearer_capacities = 3;
-  // Loads that miss the nearer levels then, at least.
+  // Least part of the loads that must then miss the nearer levels.
   double least_part = 0.5;
 };
 constexpr SharedCacheParameters kSharedCache;
 
-// One step counts loads of an array.
+// A program with a step that counts loads of an array.
 struct TimedProgram {
   ChaseProgram program;
   std::size_t timed_step = 0;
@@ -51,13 +51,13 @@ TimedProgram timed_alone(const Lab& lab, const Site& site, const ChaseArray& arr
           1};
 }
 
-// That are surely in the last cache, by the vendor's figure.
+// Bytes that the last cache certainly holds, by the vendor's figure.
 std::uint64_t held_bytes(const Lab& lab) {
   return static_cast<std::uint64_t>(kSharedCache.held_part * static_cast<double>(lab.last_cache_bytes()));
 }
 
-// Of a level behind others, of which TLBs do not translate as much at once as there is: lines that lie near one
-// another, when more of the cache has been touched in between, which drives them out of the nearer levels.
+// For a level behind others that exceeds what TLBs translate at once: times lines that lie close together, after
+// touching more of the cache, which evicts them from the nearer levels.
 TimedProgram timed_after_nearer(const Lab& lab, const Site& site, const ChaseArray& all, std::uint64_t bytes) {
   // The survey's footprints, whose loads waited for translations, may show the level behind too early.
   const bool is_l3 = lab.info().l3_bytes.has_value();
@@ -76,7 +76,7 @@ TimedProgram timed_after_nearer(const Lab& lab, const Site& site, const ChaseArr
           3};
 }
 
-// By SMs that differ in their distance to what they share.
+// From SMs at different distances from what they share.
 std::vector<ChaseProgram> over_the_chip(const Lab& lab, ChaseProgram program) {
   std::vector<ChaseProgram> programs;
   for (std::uint32_t i = 0; i < lab.parameters().copies; ++i) {
@@ -87,14 +87,13 @@ std::vector<ChaseProgram> over_the_chip(const Lab& lab, ChaseProgram program) {
   return programs;
 }
 
-// Over many slices of what SMs share, half of what fits; where that is more than TLBs translate at once, over as much
-// as they do.
+// Loads span half of what fits, and so many slices of what SMs share, or only as much as TLBs translate at once.
 LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
   const Survey& survey = *cache.survey;
   LatencyBand band = band_of(cache);
   ChaseArray all = array_for(cache, cache.fits_bytes / 2, Order::kShuffled);
-  // Of what lies behind another level the survey's footprints tell that only where its loads did not wait.
-  // What textures pass before it is of the SM, and small.
+  // For a level behind another one, the survey's footprints are reliable only if its loads did not wait. The caches
+  // that textures pass before it belong to the SM and are small.
   const bool behind_shared = cache.first_level > 0 && cache.site().space == Space::kGlobalBypassL1;
   const std::uint64_t wanted = behind_shared ? std::max(all.bytes, held_bytes(lab)) : all.bytes;
   const bool is_translated = translated_bytes == 0 || wanted <= translated_bytes;
@@ -107,7 +106,7 @@ LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t tr
   const TimedProgram timed =
       is_behind ? timed_after_nearer(lab, cache.site(), all, translated_bytes) : timed_alone(lab, cache.site(), all);
   const std::vector<ChaseResult> copies = lab.chase(over_the_chip(lab, timed.program));
-  // The survey's loads waited for translations, and so its farther bands are not those of these loads.
+  // The survey's loads waited for translations, so these loads do not fall into its farther bands.
   if (is_behind) band = {survey.levels.front().high_cycles, survey.levels.back().low_cycles};
   const BandLatencies latencies =
       timed_band_latencies(copies, timed.timed_step, band.low_cycles, band.high_cycles, survey.timer_cycles);

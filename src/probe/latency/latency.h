@@ -1,5 +1,5 @@
-// Load-to-use latency, in cycles of the SM, the timer's own cost taken off. What fools it: loads of another level whose
-// latencies lie in the same band, and TLB misses that look like a farther level.
+// Load-to-use latency in SM cycles, without the timer cost. What fools it: loads of another level with latencies in
+// the same band, and TLB misses that look like a farther level.
 #pragma once
 
 #include <optional>
@@ -12,39 +12,39 @@
 
 namespace gputopo::probe {
 
-// Of one level of a survey, of memory, of a scratchpad.
+// Latency of one level of a survey, of memory, or of shared memory.
 struct LevelLatency {
   MeanLatency mean;
-  std::optional<LatencyDistribution> distribution;  // of single loads, where they were timed
-  stats::Histogram histogram;          // of them, raw; empty where the mean comes from untimed chains alone
-  std::optional<double> timer_cycles;  // that raw latencies hold
+  std::optional<LatencyDistribution> distribution;  // of single loads, if they were timed
+  stats::Histogram histogram;          // raw latencies of these loads; empty if the mean comes from untimed chains only
+  std::optional<double> timer_cycles;  // included in raw latencies
   std::string method;
   Conditions conditions;
-  bool waits_for_translations = false;  // some of the loads do
+  bool waits_for_translations = false;  // whether some of the loads do
 };
 
 // The nearest level of a survey: untimed chains over a tiny array, exact to a fraction of a cycle.
 [[nodiscard]] LevelLatency nearest_latency(const Survey& survey);
-// Of loads in a band that were run in `lab`.
+// The latency from loads in a band, which ran in `lab`.
 [[nodiscard]] LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
                                           double timer_cycles, std::string method);
-// Of the levels of the cache as one. `translated_bytes`: loads that are spread over more wait for translations, too
-// (translated_span.h).
+// The latency of all levels of the cache together. `translated_bytes`: loads that span more than this also wait for
+// translations (translated_span.h).
 [[nodiscard]] LevelLatency find_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 
-// Of a cache: of all of it, or of the part near an SM and of the farther ones.
+// Latency of a whole cache, or of its part near an SM and of its farther parts.
 struct CacheLatency {
   LevelLatency nearest;
   std::optional<LevelLatency> far;
-  bool has_parts = false;  // `nearest` is what is near, even if nothing is far
+  bool has_parts = false;  // `nearest` is the near part, even without a far part
 };
 [[nodiscard]] CacheLatency find_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
-// Of the nearest of the cache's levels and of the farthest, where it has several. `sides`: of its SMs, or nullptr where
-// they are not known; then loads from near memory may be among the far hits.
+// The latency of the nearest and of the farthest level of the cache, if it has several. `sides`: of its SMs, or
+// nullptr if unknown; then loads from near memory may be among the far hits.
 [[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes,
                                                      const Sides* sides);
 
-// What reports show of each.
+// The attributes of reports.
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 // Near and far latency of an L2 with partitions; the value is the near one.
 [[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes,

@@ -11,7 +11,7 @@
 namespace gputopo::probe {
 namespace {
 
-// What first loads take more that were far: beyond the middle between their mean and that of the others.
+// Mean excess of the far first loads: those beyond the midpoint between their mean and that of the near loads.
 std::optional<double> mean_of_far(const stats::Histogram& more, double gap_cycles,
                                   const FarLatencyParameters& parameters) {
   const double most = stats::histogram_quantile(more, parameters.kept_part) + kHistogramBinCycles;
@@ -100,7 +100,7 @@ MeanLatency miss_penalty(std::span<const double> miss_means_cycles, const HitLat
   const double penalty = stats::median(miss_means_cycles) - hit.cycles;
   const stats::Interval misses = stats::mean_interval(miss_means_cycles);
   const double of_misses = (misses.high - misses.low) / 2;
-  // Both are measured, at clocks of their own.
+  // Both are measured, at different clocks.
   const double of_both = std::sqrt(of_misses * of_misses + hit.margin_cycles * hit.margin_cycles);
   const double margin = std::max(parameters.least_margin_cycles, of_both);
   return {penalty, {penalty - margin, penalty + margin}};

@@ -1,4 +1,4 @@
-// From loads that hit one level to its latency: which footprint shows it, the mean, and how the loads are distributed.
+// Turns loads that hit one level into its latency: chooses the footprint, the mean, and the distribution of the loads.
 #pragma once
 
 #include <cstddef>
@@ -10,33 +10,33 @@
 
 namespace gputopo::probe {
 
-// Raw latencies [low, high) of the loads that hit a level.
+// Raw latencies [low, high) of loads that hit a level.
 struct LatencyBand {
   double low_cycles = 0;
   double high_cycles = 0;
 };
 
 struct LatencyDecisionParameters {
-  // A footprint must have so much more of its loads in the band to be taken instead of a smaller one. More: smaller
-  // footprints, of which more lies in nearer levels; less: noise chooses.
+  // A larger footprint replaces a smaller one if it has this much more of its loads in the band. Larger values prefer
+  // small footprints, which hit nearer levels more; smaller values let noise choose.
   double clearly_more = 0.02;
 };
 
-// Of histograms of the loads of footprints, smallest first, the one with most loads in the band. Nothing where there
-// are no footprints.
+// The histogram with the most loads in the band. `footprints`: histograms of loads, smallest footprint first. Empty if
+// there are no footprints.
 [[nodiscard]] std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footprints,
                                                        const LatencyBand& band,
                                                        const LatencyDecisionParameters& parameters = {});
 
-// Load-to-use: the median of the means of a program's copies.
+// Load-to-use latency: the median of the means of a program's copies.
 struct MeanLatency {
   double cycles = 0;
   stats::Interval interval;
 };
-// Of at least one copy.
+// Needs at least one copy.
 [[nodiscard]] MeanLatency mean_latency(std::span<const double> means_cycles);
 
-// Of single loads, what timing them costs taken off.
+// Distribution of single loads, without the timer cost.
 struct LatencyDistribution {
   double least_cycles = 0;
   double p50_cycles = 0;
@@ -44,45 +44,44 @@ struct LatencyDistribution {
   double most_cycles = 0;
   double deviation_cycles = 0;
 };
-// Of those in the band. Nothing where there are none.
+// Distribution of the loads in the band. Empty if there are none.
 [[nodiscard]] std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const LatencyBand& band,
                                                                  double timer_cycles);
 
 struct CountedLatencyParameters {
-  // Part of the loads that may take as long as the histogram's last bin or longer, whose mean is not known then. More:
-  // means are too short; less: outliers take a latency away.
+  // Part of the loads that may reach the last bin of the histogram, which does not show how long they took. Larger
+  // values accept means that are too short; smaller values let outliers suppress a latency.
   double most_beyond = 0.02;
 };
-// Latencies as they were kept, in bins as wide as a device's: as many as it takes, up to 2^15.
+// Histogram of kept latencies, in bins as wide as a device's: as many as needed, up to 2^15.
 [[nodiscard]] stats::Histogram histogram_of(std::span<const std::uint32_t> latencies_cycles);
 
-// Whether the histogram tells how long the loads of the band took: a device's last bin counts all that took longer,
-// too.
+// Whether the histogram shows how long the loads of the band took: a device's last bin counts all longer loads.
 [[nodiscard]] bool are_told(const stats::Histogram& loads, const LatencyBand& band,
                             const CountedLatencyParameters& parameters = {});
 
 struct FarLatencyParameters {
-  // The slowest loads are left out from this part on. Larger: outliers count.
+  // Quantile at which the slowest loads are cut off. Larger values include outliers.
   double kept_part = 0.99;
-  // Until the middle between near and far moves no more.
+  // Rounds in which the boundary between near and far settles.
   int rounds = 8;
-  // What the second load, of a copy, takes more than a near line, as a part of what the first does: 7 of 180 cycles on
-  // an H200. The interval allows for it. Larger: wider intervals.
+  // How much longer the second load, which hits a copy, takes than a near line, as part of the first load's excess: 7
+  // of 180 cycles on an H200. The interval allows for it. Larger values widen it.
   double copy_part = 0.05;
 };
-// Of hits in another partition, by SMs that load each line twice: the first load is far, or near like the second. No
-// load is from memory, which may take as long as a far hit. `more_cycles`: histograms of what first loads take more, of
-// each SM; `gap_cycles`: about how much farther far is. Nothing where no SM has loads of either kind.
+// Latency of hits in another partition, from SMs that load each line twice: the first load is far, or near like the
+// second. None is from memory, which may be as slow as a far hit. `more_cycles`: histograms of the first loads'
+// excess, by SM; `gap_cycles`: approximate distance of far from near. Empty if no SM has far loads.
 [[nodiscard]] std::optional<MeanLatency> far_latency(const MeanLatency& near,
                                                      std::span<const stats::Histogram> more_cycles, double gap_cycles,
                                                      const FarLatencyParameters& parameters = {});
 
-// How much longer a load takes that misses a cache and hits the next level than one that hits.
+// How much longer a load takes that misses a cache and hits the next level than a load that hits.
 struct MissPenaltyParameters {
-  // Half of the narrowest interval: what the mean of a band is off by where levels overlap.
+  // Half width of the narrowest interval: the error of a band's mean where levels overlap.
   double least_margin_cycles = 1;
 };
-// Of a hit, and half of its interval.
+// Latency of a hit, and half the width of its interval.
 struct HitLatency {
   double cycles = 0;
   double margin_cycles = 0;

@@ -19,54 +19,53 @@ namespace gputopo::probe {
 namespace {
 
 struct MemoryLatencyParameters {
-  // Lines that are timed, and loaded again: they must stay in the last cache then, so no more than this part of it. Of
-  // a small one half as many, on as many pages as were found not to wait for translations (translated_span.cpp).
+  // Timed lines. They are loaded again and must still be in the last cache, so they take at most this part of it; half
+  // as many in a small cache, on as many pages as do not wait for translations (translated_span.cpp).
   std::uint64_t lines = 2048;
   std::uint64_t least_lines = 128;
   std::uint64_t cache_divisor = 8;
   std::uint64_t line_bytes = 128;
-  // A line that is timed and the one that brings its translation are of one page, and so far apart: less than half the
-  // smallest page, and no fetch brings both.
+  // Distance of a timed line from the line that brings its translation: less than half the smallest page, so that both
+  // are in one page, and so far that no fetch brings both.
   std::uint64_t apart_bytes = 2048;
   std::uint64_t least_apart_bytes = 512;
-  // Part of the loads that may be slow once they are cached. More: misses of a TLB in the latency of memory; less: what
-  // a neighbour evicts looks like them.
+  // Part of the loads that may be slow once they are cached. Larger values let TLB misses into the latency of memory;
+  // smaller values take a neighbor's evictions for TLB misses.
   double most_slow = 0.03;
-  // Else over a fourth of the memory, so often at most; which is taken if it leaves this part of the slow loads: they
-  // may be misses of a small cache as well, and those stay.
+  // If more are slow, spans of memory are tried that are smaller by this divisor each, at most `spans` in all. The
+  // smallest must leave less than `quicker` of the slow loads, because misses of a small cache would stay.
   std::uint32_t spans = 5;
   std::uint64_t span_divisor = 4;
   double quicker = 0.5;
-  // But over no less than these lines take: fewer tell nothing.
+  // Lines for which the smallest span has room; fewer prove nothing.
   std::uint64_t fewest_lines = 16;
-  // Where every page is too many, this much memory is used.
+  // Span of the lines if even a few pages wait for translations.
   std::uint64_t least_span_bytes = 256u << 20;
-  // SMs that load: the nearest memory is another for each. More: a steadier mean. So many of them in one program, after
-  // one eviction, each a part of the lines. More: less time, and a neighbour that meets one program spoils more of
-  // them.
+  // SMs that load, because each has other memory near it; `sms_at_once` of them share the lines of a program after one
+  // eviction. More SMs steady the mean. More at once take less time, but a neighbor spoils more of them together.
   std::uint32_t sms = 9;
   std::uint32_t sms_at_once = 3;
-  // Where the vendor does not tell how large the last cache is, the evictor is so many times what the survey saw the
-  // caches hold. More: surer, and it takes longer.
+  // Evictor size in sizes of what the survey saw the caches hold, if the vendor does not report the last cache. Larger
+  // values are safer and take longer.
   double evictor_held = 3;
-  // It is made longer as long as lines are left, up to so many times. A cache that replaces at random keeps one line in
-  // twenty of what is swept with three times as much; one that the vendor does not tell of may be any size.
+  // Largest factor by which the sweep grows while lines are left. A cache with random replacement keeps one line in
+  // twenty after a sweep of three times its size; a cache that the vendor does not report may have any size.
   std::uint32_t longest_sweep = 8;
-  // Of the memory that is free, no more than this part.
+  // Divisor of the free memory: the evictor takes at most this part of it.
   std::uint64_t memory_divisor = 4;
-  // And no closer together than the shortest lines.
+  // Shortest stride of the evictor: the shortest lines.
   std::uint64_t least_evictor_stride_bytes = 32;
-  // TLB cold: the stride of pages, as an entry of the last TLB level may cover many (on an H200 a stride of 2 MiB
-  // misses at one load in twenty only, one of 32 MiB at each).
+  // Stride of the pages for a cold TLB, because an entry of the last TLB level may cover many pages (on an H200, only
+  // one load in twenty misses at a stride of 2 MiB, but every load at 32 MiB).
   std::uint64_t cold_stride_bytes = 32u << 20;
-  // Fewer pages may all have an entry.
+  // Fewer pages might all have an entry.
   std::uint64_t least_cold_pages = 256;
 };
 constexpr MemoryLatencyParameters kMemoryLatencyParameters;
 
 constexpr LatencyBand kEveryLoad{0, std::numeric_limits<double>::infinity()};
 
-// That the survey saw the caches hold; 0: it does not tell.
+// Bytes that the survey saw the caches hold; 0: unknown.
 double held_bytes(const Survey& survey) {
   if (survey.levels.size() < 2) return 0;
   try {
@@ -76,12 +75,12 @@ double held_bytes(const Survey& survey) {
   }
 }
 
-// What drives lines out of the caches: sweeps of an array.
+// Evicts lines from the caches by sweeping an array.
 struct Evictor {
   ChaseArray array;
   std::uint32_t sweeps = 1;
 
-  // Steps that begin with `first`, then sweep with the second array of a program.
+  // Steps that begin with `first`, then sweep the second array of the program.
   [[nodiscard]] std::vector<ChaseStep> after(const Site& site, const ChaseStep& first) const {
     std::vector<ChaseStep> steps(1 + sweeps, warm_step(site, array, 1));
     steps.front() = first;
@@ -97,8 +96,8 @@ Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_
   return {make_array(survey.site, bytes, stride_bytes)};
 }
 
-// So many times as long: it sweeps as often, or, where a cache that the vendor does not tell of may be larger than the
-// array, it is another array. Nothing where memory does not suffice.
+// An evictor that is `times` times as long: more sweeps, or a larger array if the last cache has no reported size and
+// may exceed the array. Empty if there is too little memory.
 std::optional<Evictor> longer(const Lab& lab, const Site& site, const Evictor& evictor, std::uint32_t times) {
   if (lab.tells_last_cache()) return Evictor{evictor.array, times * evictor.sweeps};
   const std::uint64_t bytes = times * evictor.array.bytes;
@@ -106,22 +105,22 @@ std::optional<Evictor> longer(const Lab& lab, const Site& site, const Evictor& e
   return Evictor{make_array(site, bytes, evictor.array.stride_bytes)};
 }
 
-// What the caches hold, by the vendor and by what the survey shows.
+// Bytes that the caches hold, by the vendor and by the survey.
 std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
   const std::uint64_t told = lab.last_cache_bytes();
   const auto held = static_cast<std::uint64_t>(held_bytes(survey));
   return held > 0 ? std::min(told, held) : told;
 }
 
-// SMs of a program that share so many lines among them; of few each takes all, in a program of its own. So does each
-// where compute dies have caches of their own: an eviction by one SM leaves those of other dies as they are.
+// SMs of a program, which share its lines. Few lines go to one SM per program. So do all lines if compute dies have
+// their own caches, because an eviction by one SM does not reach the caches of other dies.
 std::uint32_t sms_at_once(const Lab& lab, std::uint64_t lines) {
   const bool has_dies = lab.info().xcd_count.value_or(1) > 1;
   return has_dies || lines < kMemoryLatencyParameters.least_lines ? 1 : kMemoryLatencyParameters.sms_at_once;
 }
 
-// Lines, and another of the same page for each: first all of these in the order of the chain, then the lines, in
-// another order within each SM's part.
+// Lines, each with a companion of the same page: first all companions in the order of the chain, then the lines, in
+// another order within the part of each SM.
 ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
   const std::uint64_t room =
       cached_bytes(lab, survey) / kMemoryLatencyParameters.cache_divisor / kMemoryLatencyParameters.line_bytes;
@@ -136,7 +135,7 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   array.order = Order::kSequential;
   std::mt19937_64 random(lab.seed());
   const auto below = [&](std::uint64_t end) { return static_cast<std::uint32_t>(random() % end); };
-  // Any line of each block, or all would be of the same sets of a cache.
+  // A random line of each block, because otherwise all would be in the same sets of a cache.
   std::vector<std::uint32_t> lines;
   for (std::uint32_t first = 0; first + 2 * half <= array.element_count(); first += 2 * half) {
     lines.push_back(first + below(2 * half));
@@ -153,14 +152,14 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   return array;
 }
 
-// Of the lines of one SM, raw.
+// Raw latencies of the lines of one SM.
 struct SmLoads {
-  stats::Histogram from_memory;  // nothing of them was left in a cache
+  stats::Histogram from_memory;  // no cache held any of the lines
   stats::Histogram again;
 };
 
-// The first SM evicts. Each of `sms` loads its part of the lines when nothing of them is left in a cache, and again;
-// where there are none the first does. `kind`: of both.
+// The first SM evicts. Then each of `sms` loads its part of the lines, of which no cache holds any, and again; without
+// `sms` the first SM does. `kind`: of both loads.
 ChaseProgram lines_after_eviction(const Site& site, const ChaseArray& array, const Evictor& evictor,
                                   std::span<const std::uint32_t> sms = {}, StepKind kind = StepKind::kCounted) {
   const std::uint64_t lines = array.chain_length() / 2;
@@ -183,7 +182,7 @@ stats::Histogram loads_of(const StepResult& step) {
   return step.latencies.empty() ? step.histogram : histogram_of(step.latencies);
 }
 
-// Of each SM that loads in such a program.
+// The loads of each SM that loads in such a program.
 std::vector<SmLoads> loads_of_sms(const ChaseProgram& program, const ChaseResult& result) {
   constexpr std::size_t kStepsOfSm = 3;
   const std::size_t sms = std::max<std::size_t>(program.actors.size() - 1, 1);
@@ -195,17 +194,17 @@ std::vector<SmLoads> loads_of_sms(const ChaseProgram& program, const ChaseResult
   return loads;
 }
 
-// Where the end of the nearest cache is hidden only its own hits are known.
+// If the end of the nearest cache is hidden, only its own hits are known.
 double limit_of_caches(const Survey& survey) {
   return is_end_hidden(survey) ? nearest_limit_cycles(survey.tiny)
                                : survey.levels[survey.levels.size() - 2].high_cycles;
 }
 
-// One as long as that or longer, which leaves nothing in the caches.
+// An evictor as long as `shortest` or longer that leaves nothing in the caches.
 std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseArray& array, const Evictor& shortest) {
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
-  // What a far part still holds does not look like hits then, so more is swept at once.
+  // Lines left in a far part do not look like hits then, so the first sweep is longer.
   const std::uint32_t first = is_end_hidden(survey) ? kMemoryLatencyParameters.longest_sweep / 2 : 1;
   for (std::uint32_t times = first; times <= kMemoryLatencyParameters.longest_sweep; times *= 2) {
     std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
@@ -224,7 +223,7 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
   return std::nullopt;
 }
 
-// One that leaves nothing in the caches: where a longer one does not help, its loads are too far apart.
+// An evictor that leaves nothing in the caches. If a longer one does not help, its loads are too far apart.
 Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, std::uint64_t stride_bytes) {
   for (; stride_bytes >= kMemoryLatencyParameters.least_evictor_stride_bytes; stride_bytes /= 2) {
     const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
@@ -233,7 +232,7 @@ Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, st
   throw Inconclusive("loads look like hits of the last cache, however much is swept through it");
 }
 
-// Loads that no cache served, of each SM and above its limit.
+// Latency of loads that no cache served: for each SM, those above its limit.
 LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<stats::Histogram>& loads,
                         const std::vector<double>& limits_cycles) {
   BandLatencies latencies;
@@ -255,14 +254,14 @@ std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cy
   return MemorySides{*near, *far};
 }
 
-// Part of the loads of the lines that are cached again which take longer than those of a tiny array.
+// Part of the loads of lines that are cached again which take longer than loads of a tiny array.
 double slow_again(const std::vector<SmLoads>& sms, double hit_limit_cycles) {
   stats::Histogram again;
   for (const SmLoads& loads : sms) stats::accumulate(again, loads.again);
   return 1 - stats::fraction_below(again, hit_limit_cycles);
 }
 
-// The lines after eviction, from SMs spread over the chip. Loads that take longer than a histogram counts are kept.
+// Loads the lines after eviction, from SMs spread over the chip. Keeps latencies that exceed the range of a histogram.
 std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray& array, const Evictor& evictor) {
   const std::uint32_t at_once = sms_at_once(lab, array.chain_length() / 2);
   const auto load = [&](StepKind kind) {
@@ -272,7 +271,7 @@ std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray&
       for (std::uint32_t sm = i; sm < kMemoryLatencyParameters.sms; sm += kMemoryLatencyParameters.sms / at_once) {
         sms.push_back(sm * lab.info().sm_count / kMemoryLatencyParameters.sms);
       }
-      // One alone evicts as well.
+      // A single SM also evicts.
       programs.push_back(
           lines_after_eviction(site, array, evictor, at_once > 1 ? sms : std::vector<std::uint32_t>{}, kind));
       if (at_once == 1) programs.back().sm = sms.front();
@@ -289,9 +288,9 @@ std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray&
   return std::ranges::all_of(sms, is_told) ? sms : load(StepKind::kTimed);
 }
 
-// Lines over so much memory, after eviction. Where many of them are slow even once they are cached again, they may wait
-// for translations: pages at random places fill sets of a TLB that even ones do not. Then over less memory, if that is
-// quicker: whether it is shows best over the least, which is loaded next.
+// Loads lines that span this much memory, after eviction. If many are slow even once they are cached again, they may
+// wait for translations: pages at random places fill sets of a TLB that regular ones do not. Then a smaller span is
+// used if it is faster. The smallest span shows best whether it is, so it is tried first.
 std::vector<SmLoads> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes, std::uint64_t line_bytes,
                                      Evictor& evictor) {
   const auto load = [&](std::uint64_t bytes) {
@@ -336,10 +335,10 @@ MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion&
   return latency;
 }
 
-// One line a page over as much memory as there is, timed in the order it was touched.
+// One line per page over as much memory as possible, timed in the order in which they were touched.
 std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const Evictor& evictor) {
-  const std::uint64_t stride = kMemoryLatencyParameters.cold_stride_bytes +
-                               kMemoryLatencyParameters.line_bytes;  // not the same sets on every page
+  const std::uint64_t stride =
+      kMemoryLatencyParameters.cold_stride_bytes + kMemoryLatencyParameters.line_bytes;  // other sets on every page
   const auto reach =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
   if (reach / stride < kMemoryLatencyParameters.least_cold_pages) return std::nullopt;
@@ -364,7 +363,7 @@ std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const
 MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question) {
   Evictor evictor = make_evictor(lab, survey, question.line_bytes);
   MemoryLatency latency;
-  // Where no cache stands before memory every load goes there, and nothing need be evicted, least of all the TLBs.
+  // Without a cache before memory every load goes there, and nothing needs to be evicted, least of all the TLBs.
   if (survey.levels.size() < 2) {
     if (lab.info().l2_bytes) throw Inconclusive("loads from memory take about as long as those from L2");
     require_apart_from_memory(survey);

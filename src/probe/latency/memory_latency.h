@@ -1,8 +1,8 @@
-// Latency of device memory. A larger array in between evicts from the caches what is timed, so every load goes to
-// memory and no band of latencies need be cut out (a far L2 hit may be slower than near memory). That nothing is left
-// is checked: by loading the same lines again, which are hits then, and by sweeping the caches once more.
+// Latency of device memory. A larger array evicts the timed lines from the caches, so every load goes to memory, and
+// no latency band is needed (a far L2 hit may be slower than near memory). Two checks show that nothing is left:
+// loading the same lines again, which then hit, and another sweep of the caches.
 //
-// What fools it: see memory_latency_decision.h; and pages that lose their translations to the evictor. So another line
+// What fools it: see memory_latency_decision.h; and pages that lose their translations to the evictor, so another line
 // of each is loaded first.
 #pragma once
 
@@ -14,27 +14,27 @@
 
 namespace gputopo::probe {
 
-// Latency of loads whose translations no TLB holds.
+// Latency of loads whose translations are in no TLB.
 struct ColdTlbLatency {
   double cycles = 0;
-  std::uint64_t reach_bytes = 0;  // that was walked
+  std::uint64_t reach_bytes = 0;  // span of the walked memory
 };
-// Means over the loads of either side.
+// Means over the loads of each side.
 struct MemorySides {
   double near_cycles = 0;
   double far_cycles = 0;
 };
 struct MemoryLatency {
-  LevelLatency warm_tlb;             // of pages whose translations have just been used
-  bool translated = true;            // no page was one too many for a TLB
-  std::optional<MemorySides> sides;  // where the loads show two
-  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
-  // first, which an LRU-like TLB that reaches less has dropped. Nothing where there is too little memory to make it so.
+  LevelLatency warm_tlb;             // of pages whose translations were just used
+  bool translated = true;            // no page was too many for a TLB
+  std::optional<MemorySides> sides;  // if the loads show two
+  // TLB cold: one line per page over as much memory as possible, timed in the order in which they were touched: the
+  // oldest pages come first, which an LRU-like TLB of smaller reach has evicted. Empty if there is too little memory.
   std::optional<ColdTlbLatency> cold_tlb;
 };
 struct MemoryQuestion {
-  std::uint64_t translated_bytes = 0;  // loads that are spread over more wait for translations, too; 0: any do
-  std::uint64_t line_bytes = 128;      // the shortest line of the caches that SMs share, or what is shorter
+  std::uint64_t translated_bytes = 0;  // loads that span more also wait for translations; 0: all do
+  std::uint64_t line_bytes = 128;      // the shortest line of the caches that SMs share, or less
 };
 [[nodiscard]] MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
 

@@ -9,12 +9,12 @@
 namespace gputopo::probe {
 namespace {
 
-// Of what fits: walked in order, nearly nothing hits here under any replacement, and what is next still holds it.
+// Footprint in sizes of what fits: with any replacement policy almost nothing hits here, and the next level holds it.
 constexpr std::uint64_t kWalkedCapacities = 4;
-// Of the loads, at least: less is noise, where the space allows no array that exceeds the cache clearly.
+// Least part of the loads that miss. Less is noise, if the space allows no array that clearly exceeds the cache.
 constexpr double kLeastMissed = 0.05;
 
-// Of the cache: of the farthest of its levels, over all footprints of the survey.
+// Hit latency of the cache: that of its farthest level, over all footprints of the survey.
 HitLatency hit_latency(const Cache& cache) {
   const Survey& survey = *cache.survey;
   if (cache.last_level == 0) {

@@ -1,5 +1,5 @@
 // Miss penalty: how much longer a load takes that misses this cache and hits the next level than one that hits here.
-// What fools it: a next level that does not hold what was walked, so that some loads come from further away.
+// What fools it: a next level that does not hold the walked lines, so that some loads come from farther away.
 #pragma once
 
 #include "probe/survey/site.h"

@@ -14,13 +14,12 @@ namespace gputopo::probe {
 namespace {
 
 struct PlacementParameters {
-  // Lines, at most: several for each slice of the largest L2. More: steadier means; the time grows with them.
+  // Most lines: several for each slice of the largest L2. Larger values steady the means but take longer.
   std::uint64_t lines = 512;
-  // Of the nearer caches an array is to exceed, and of this one it may take.
+  // The array exceeds nearer caches by this factor, and takes at most this part of this cache.
   double exceeds_nearer = 1.5;
   double of_cache = 0.75;
-  // Programs on the SM that is nearest and on the one that is farthest, of which the median counts; one on each other.
-  // Odd.
+  // Programs on the nearest and on the farthest SM, whose median counts; one on every other. Odd.
   std::size_t copies = 3;
 };
 constexpr PlacementParameters kPlacement;
@@ -35,12 +34,12 @@ std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
   return std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted) / stride_bytes) * stride_bytes;
 }
 
-// What each SM's chain takes.
+// The latency of the chain on each SM.
 class ChainsOfSms {
  public:
   ChainsOfSms(Lab& lab, ChaseProgram program) : lab_(lab), program_(std::move(program)) {}
 
-  // Of a number that no SM has nothing is kept; throws where there is no SM of any.
+  // Skips numbers that no SM has; throws if programs cannot choose an SM at all.
   void measure_each() {
     for (std::uint32_t sm = 0; sm < lab_.info().sm_count; ++sm) {
       try {
@@ -54,8 +53,8 @@ class ChainsOfSms {
     confirmed_.resize(sms_.size());
   }
 
-  // The place of the SM with the least or the most that it takes again: what disturbed one run is an end of them, and
-  // no SM is that near or that far.
+  // Index of the SM whose latency is still the least or the most after repeats: a disturbed run is an extreme, but no
+  // SM is that near or far.
   template <typename Better>
   std::size_t end(Better better) {
     while (true) {
@@ -93,7 +92,7 @@ class ChainsOfSms {
 Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
   const std::uint64_t stride = cache.line_or_fetch_bytes();
   const ChaseArray array = make_array(cache.site(), array_bytes(cache, stride), stride);
-  // What the cache copies from farther parts of itself is there after two passes.
+  // After two passes the cache has copied lines of its farther parts.
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 2 * array.element_count()}};
   add_untimed_chain(steps, array);
   ChaseProgram program = make_program(cache.site(), {array}, steps);

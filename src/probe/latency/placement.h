@@ -1,14 +1,13 @@
-// What a load takes from each SM: what all SMs share lies nearer some than others. Fooled by programs that do not run
-// where they are sent, and by a neighbour that evicts what was loaded.
+// The latency from each SM: what all SMs share is nearer to some of them. What fools it: programs that do not run on
+// the requested SM, and a neighbor that evicts lines.
 #pragma once
 
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-// The least and the most over all SMs, in cycles, of lines that the cache holds. Throws Inconclusive where loads hit
-// what is nearer, NotSupportedError where no array fits it and exceeds the caches before it, or programs cannot name
-// their SM.
+// The minimum and maximum over all SMs, in cycles, for lines that the cache holds. Throws Inconclusive if loads hit a
+// nearer cache, NotSupportedError if no array fits this cache and exceeds those, or if programs cannot choose an SM.
 [[nodiscard]] Attribute measure_sm_latencies(Lab& lab, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -12,7 +12,7 @@ namespace {
 ChaseProgram walk(const Site& site, const SurfacePoint& point) {
   const ChaseArray array = make_array(site, point.footprint_bytes, point.stride_bytes, Order::kSequential);
   const std::uint64_t loads = LatencySurfaceParameters{}.loads;
-  // Where it goes on after the warm-up: from the beginning.
+  // After the warm-up, the timed walk starts again at the beginning of the array.
   return make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads}});
 }
 

@@ -13,12 +13,12 @@ PartitionCount count_partitions(const ResidentBytes& resident, const PartitionsD
   if (!(resident.near > 0)) return {};
   PartitionCount found{.ratio = resident.whole / resident.near};
   const double rounded = std::round(found.ratio);
-  // More is near than there is: noise, which may not make a partition of less than one.
+  // More is near than there is. This is noise, and must not give less than one partition.
   if (found.ratio < 1 - parameters.whole_tolerance) return found;
   if (std::abs(found.ratio - rounded) <= parameters.whole_tolerance) {
     found.partitions = static_cast<std::int64_t>(rounded);
   }
-  // From four on what is seen is nearly a whole number as well, of one partition less.
+  // From four partitions on, what is seen is nearly a whole number as well, one less than the partitions.
   for (const std::int64_t partitions : {2, 3}) {
     const double off = std::abs(found.ratio - seen_with_copies(partitions));
     if (resident.is_seen && off <= parameters.copies_tolerance) found.partitions = partitions;

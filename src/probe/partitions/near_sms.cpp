@@ -13,9 +13,9 @@ namespace gputopo::probe {
 namespace {
 
 struct NearSmsParameters {
-  // Several for each slice of the largest L2. More: steadier correlations; the time grows with them.
+  // Lines: several per slice of the largest L2. Larger values give steadier correlations; time grows with them.
   std::size_t lines = 192;
-  // Of which the median counts; odd, so that it is one of them.
+  // Passes, of which the median counts; odd, so that it is one of them.
   std::uint64_t passes = 7;
 };
 constexpr NearSmsParameters kNearSmsParameters;
@@ -46,8 +46,8 @@ SampleTable table_of_sms(const SmByLine& map, const NearSms& near, const std::ve
   return table;
 }
 
-// By partition, so that the matrix shows its blocks. Lines by their places in it: where each lies is told once, and not
-// for every SM.
+// Sorted by partition, so that the matrix shows blocks. Lines are given by position; where each lies is told once
+// instead of for every SM.
 std::vector<SampleTable> tables_of_lines(const SmByLine& map, const SmByLineCycles& cycles, const NearSms& near) {
   SampleTable table = make_table(
       "slices", Plot::kMap, {sm_axis(), axis("line", "line"), values("raw_latency_cycles", "raw latency", "cycles")});
@@ -70,14 +70,13 @@ std::vector<SampleTable> tables_of_lines(const SmByLine& map, const SmByLineCycl
   return {std::move(table), std::move(places)};
 }
 
-// The sides as rows of the map.
 RowGroups rows_of(const SmByLine& map, const Sides& sides) {
   RowGroups groups(sides.sms.size());
   for (std::size_t row = 0; row < map.sms.size(); ++row) groups[sides.side_of(map.sms[row])].push_back(row);
   return groups;
 }
 
-// What atomics say of the sides, how far each SM is from L2, and the map.
+// Adds what atomics say about the sides, how far each SM is from L2, and the map.
 void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attribute) {
   const SmByLine map = add_from_every_sm(lab, l2, kNearSmsParameters.lines, kNearSmsParameters.passes);
   const SmByLineCycles cycles = medians_of_passes(map);

@@ -14,8 +14,7 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-// Rows of what their lines take beyond the mean of the line and of the SM, each of length one; zeros for an SM whose
-// lines all take the same.
+// Latencies beyond the means of line and SM, each row scaled to length one; zeros if an SM's lines are all alike.
 Matrix normalised(const SmByLineCycles& cycles) {
   const auto sms = static_cast<double>(cycles.size());
   const std::size_t lines = cycles.front().size();
@@ -38,7 +37,6 @@ Matrix normalised(const SmByLineCycles& cycles) {
   return rows;
 }
 
-// Of every two SMs.
 Matrix correlations(const SmByLineCycles& cycles) {
   const Matrix rows = normalised(cycles);
   const std::size_t n = rows.size();
@@ -51,7 +49,7 @@ Matrix correlations(const SmByLineCycles& cycles) {
   return result;
 }
 
-// 1 where there are no two SMs to compare: an SM is like itself.
+// 1 if there are no two SMs to compare: an SM is like itself.
 double mean_correlation(const Matrix& correlation, const std::vector<std::size_t>& a,
                         const std::vector<std::size_t>& b) {
   double sum = 0;
@@ -66,7 +64,7 @@ double mean_correlation(const Matrix& correlation, const std::vector<std::size_t
   return count == 0 ? 1 : sum / count;
 }
 
-// The two groups that correlate most; `sums` are of all pairs between two groups.
+// The two groups that correlate most; `sums` are over all pairs between two groups.
 std::pair<std::size_t, std::size_t> most_alike(const RowGroups& groups, const Matrix& sums) {
   std::pair<std::size_t, std::size_t> best;
   double highest = -2;
@@ -81,7 +79,7 @@ std::pair<std::size_t, std::size_t> most_alike(const RowGroups& groups, const Ma
   return best;
 }
 
-// Agglomerative clustering by mean correlation, until so many groups are left.
+// Agglomerative clustering by mean correlation, down to `wanted` groups.
 RowGroups cluster(const Matrix& correlation, std::size_t wanted) {
   RowGroups groups;
   Matrix sums = correlation;

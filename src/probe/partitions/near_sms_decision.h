@@ -1,4 +1,4 @@
-// Which SMs are near the same L2 partition, from what every SM's accesses of the same lines take.
+// Which SMs are near the same L2 partition, from the latencies of every SM's accesses to the same lines.
 #pragma once
 
 #include <cstddef>
@@ -10,37 +10,36 @@
 namespace gputopo::probe {
 
 struct NearSmsDecisionParameters {
-  // SMs of one partition must correlate more than SMs of two by this much; on an H200 it is 1.7. More: partitions that
-  // differ little are not told; less: noise is taken for partitions.
+  // Least difference of the correlations within and between partitions; on an H200 it is 1.7. Larger values miss
+  // partitions that differ little; smaller values take noise for partitions.
   double least_contrast = 0.6;
-  // An SM is odd when its mean is this many standard deviations from the median of all, and this part of it. More:
-  // fewer SMs are named.
+  // An SM is odd if its mean is this many standard deviations, and this fraction, away from the median of all. Larger
+  // values name fewer SMs.
   double odd_deviations = 6;
   double odd_part = 0.05;
 };
 
-// By SM and line, raw cycles.
+// Raw cycles, by SM and line.
 using SmByLineCycles = std::vector<std::vector<double>>;
-// Rows of such a matrix, each group ascending, by their first.
+// Rows of such a matrix, ascending within a group; groups are ordered by their first row.
 using RowGroups = std::vector<std::vector<std::size_t>>;
 
 struct NearSms {
   RowGroups groups;
-  double correlation_within = 0;   // the mean of the group whose SMs are least alike
-  double correlation_between = 0;  // the mean of the two groups that are most alike
+  double correlation_within = 0;   // mean of the group whose SMs are least alike
+  double correlation_between = 0;  // mean of the two groups that are most alike
 };
 
-// As many groups as there are partitions. SMs of one are as far from where each line is at home, so that what a line
-// takes there, against what it takes on average, rises and falls together.
+// Finds as many groups as there are partitions. SMs of one partition are equally far from a line's home, so their
+// latencies of each line, relative to its average, rise and fall together.
 [[nodiscard]] Decision<NearSms> decide_near_sms(const SmByLineCycles& cycles, std::size_t partitions,
                                                 const NearSmsDecisionParameters& parameters = {});
 
-// Those whose loads all take much longer, or less, than those of the others: places in `means_cycles`.
+// Positions in `means_cycles` of the SMs whose loads all take much longer, or less, than those of the others.
 [[nodiscard]] std::vector<std::size_t> odd_sms(std::span<const double> means_cycles,
                                                const NearSmsDecisionParameters& parameters = {});
 
-// The lines in the order of the group that loads them fastest, and within it those first that another takes longest
-// for: so drawn, the matrix shows its blocks.
+// Lines by the group that loads them fastest, then by how much longer another takes. The matrix then shows blocks.
 [[nodiscard]] std::vector<std::size_t> lines_by_nearness(const SmByLineCycles& cycles, const RowGroups& groups);
 
 }  // namespace gputopo::probe

@@ -14,26 +14,24 @@ namespace gputopo::probe {
 namespace {
 
 struct PartitionsParameters {
-  // Footprint, in capacities, of which all stays in L2, so that what is not near is far. More: it is nearer to evicting
-  // something; less: fewer lines to tell by.
+  // Footprint that stays in L2 completely, in capacities, so that what is not near is far. Larger values are nearer to
+  // evicting something; smaller values leave fewer lines to tell by.
   double fitting_capacities = 0.9;
-  // One that fills every set: where sets of few ways are full in one partition and not yet in the whole, it takes more
-  // to fill both.
+  // Footprint that fills every set, in capacities. If sets of few ways are full in one partition but not yet in all,
+  // it takes more to fill both.
   double filling_capacities = 4;
-  // Samples, as a part of those of a size: half a partition more or less is told by far fewer, and sets that fill
-  // unevenly make more of a difference than chance.
+  // Divides the samples of a size: half a partition needs far fewer, and uneven sets matter more than chance.
   std::uint64_t samples_divisor = 16;
-  // Part of what seems near that may be lines of farther parts: copies, and hits that are as quick. Seen on simulated
-  // L2s of any shape: a tenth.
+  // Fraction of the near part that may be farther lines: copies, and quick hits. Simulated L2s of any shape: a tenth.
   double counted_as_near = 0.12;
-  // And part of what is near, or seen, that may not be found: sets fill unevenly.
+  // Fraction of what is near, or seen, that may not be found, because sets fill unevenly.
   double not_found = 0.03;
 };
 constexpr PartitionsParameters kPartitionsParameters;
 
 NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_bytes) {
   const double total_bytes = told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
-  // All of it is equally far, or nothing else shows.
+  // All of it is equally far, or no difference shows.
   if (l2.last_level == l2.first_level)
     return {.ratio = 1, .ratio_of_all = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
   const std::uint64_t stride = l2.line_or_fetch_bytes();
@@ -46,7 +44,7 @@ NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_by
   const SampledResidency near = resident(near_limit, kPartitionsParameters.fitting_capacities);
   const PartitionCount of_all = count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !told_bytes});
   PartitionCount count = of_all;
-  // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
+  // If sets fill unevenly, part of the footprint does not stay. Then the near part counts against what is resident.
   if (!count.partitions) {
     count = first_whole(count, count_partitions({whole(kPartitionsParameters.fitting_capacities), near.bytes}));
   }
@@ -121,7 +119,7 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
     return SizeByPartitions{{count * seen->bytes, {count * seen->interval.low, count * seen->interval.high}}, kMethod};
   }
   const NearPart& near = partitions.near;
-  // What is near must be one of as many parts, or others are among it.
+  // The near part must be one of that many parts; otherwise it includes lines of others.
   if (!(near.interval.high > 0) || near.partitions != partitions.count) {
     if (!seen) return std::nullopt;
     const double seen_part = seen_with_copies(partitions.count) / count;

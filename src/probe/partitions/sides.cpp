@@ -11,28 +11,28 @@ namespace gputopo::probe {
 namespace {
 
 struct SidesParameters {
-  // Lines of L2, as many as there are or these. More: smaller sides of latency show. A first look takes fewer, which
-  // tell sides that are far apart.
+  // Lines of L2, as many as there are within these limits. Larger values reveal smaller differences between sides. A
+  // first look takes fewer, which tell sides that are far apart.
   std::uint64_t most_lines = 256;
   std::uint64_t lines_at_first = 64;
   std::uint64_t least_lines = 64;
-  // All of them together are no more than this part of L2: they are to stay in each of its partitions.
+  // Largest fraction of L2 that the lines take in all: they must stay in each of its partitions.
   double part_of_l2 = 1.0 / 64;
-  // From line to line: on an H200 4 KiB are at home in one place, so each line is another choice of it.
+  // Distance of the lines. On an H200 4 KiB share a home, so each line is another choice of it.
   std::uint64_t stride_bytes = 4096;
-  // Loads that bring the pages, before what is looked at.
+  // Loads that bring the pages, before the lines to look at.
   std::uint64_t warm_loads = 8;
-  // SMs that are tried in one program.
+  // SMs tried in one program.
   std::uint32_t sms_at_once = 16;
-  // Of the pairs, from either end, is left out: outliers, and the first loads of pages.
+  // Pairs between this quantile and its complement count: beyond are outliers and the first loads of pages.
   double kept_part = 0.9;
-  // More sides than this are none.
+  // More sides than this mean that there are none.
   std::size_t most_sides = 16;
 };
 constexpr SidesParameters kSidesParameters;
 
-// Of an SM: the first SM stores and loads, this one brings the pages, and loads in pairs, twice: what both passes show
-// is no matter of where the lines were.
+// Steps of an SM: the first SM stores and loads; this one brings the pages, then loads in pairs, twice. What both
+// passes show does not depend on where the lines were.
 constexpr std::size_t kStepsOfSm = 5;
 
 ChaseProgram program_of(const ChaseArray& array, const Site& site, std::uint32_t first,
@@ -60,18 +60,18 @@ double mean_of(const stats::Histogram& paired) {
   return added_by_translation(paired, 1e9, {.kept_part = kSidesParameters.kept_part});
 }
 
-// Of the mean of pairs that differ by noise alone.
+// Standard error of the mean of pairs that differ by noise alone.
 double standard_error(const stats::Histogram& paired) {
   const double quartiles = stats::histogram_quantile(paired, 0.75) - stats::histogram_quantile(paired, 0.25);
-  constexpr double kQuartilesOfDeviation = 1.35;  // of a normal distribution
+  constexpr double kQuartilesOfDeviation = 1.35;  // interquartile range of the standard normal distribution
   const double deviation = std::max<double>(quartiles, kHistogramBinCycles) / kQuartilesOfDeviation;
-  // Two such means are compared.
+  // The difference of two such means counts.
   return deviation * std::sqrt(2 / std::max(1.0, static_cast<double>(stats::total_count(paired))));
 }
 
 struct TouchedLines {
   FirstTouches means;
-  std::vector<stats::Histogram> pairs;  // of each of the others
+  std::vector<stats::Histogram> pairs;  // by other SM
 };
 
 TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std::uint32_t first,
@@ -101,13 +101,12 @@ TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
   return touched;
 }
 
-// So many lines of L2 at most.
 ChaseArray lines_of(const Cache& l2, std::uint64_t most) {
   const std::uint64_t line = l2.line_or_fetch_bytes();
   const double held = std::max(l2.size_bytes.value_or(0), l2.held_bytes());
   const auto lines = std::clamp(static_cast<std::uint64_t>(kSidesParameters.part_of_l2 * held) / line,
                                 kSidesParameters.least_lines, most);
-  const std::uint64_t stride = kSidesParameters.stride_bytes + line;  // not the same sets from line to line
+  const std::uint64_t stride = kSidesParameters.stride_bytes + line;  // other sets from line to line
   return make_array(l2.site(), lines * stride, stride, Order::kReversed);
 }
 
@@ -134,7 +133,7 @@ Sides find_sides(Lab& lab, const Cache& l2) {
     left.erase(left.begin());
     TouchedLines touched = touch_after(lab, l2, few, first, left);
     Decision<SplitSms> decision = split_by_first_touch(touched.means);
-    // Where a look at few lines has told sides apart, it tells that there is no further one.
+    // If few lines have parted sides before, they also suffice to show that there is no further side.
     const bool parts_none = !decision.value || (decision.value->far.empty() && sides.sms.empty());
     if (parts_none && few != many) {
       touched = touch_after(lab, l2, many, first, left);

@@ -81,12 +81,11 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   const bool well_populated =
       std::ranges::all_of(*evidence.sides, [&](std::size_t sms) { return sms >= parameters.sms_of_a_side; });
   const bool agrees = evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides, parameters);
-  // Where nothing was seen to be far, near and far latencies may be too close to be told apart.
+  // If nothing seems far, near and far latencies may be too close to tell apart.
   const bool all_is_near = evidence.near_ratio == 1.0;
   decision.basis =
       fmt::format("{} sides of SMs; all over what is near: {:.2f}", sides, evidence.near_ratio.value_or(0));
-  // Partitions that no SM is near: sets that fill unevenly make what is near too small, but where there are few SMs
-  // that is as likely.
+  // A partition may have no near SM. Uneven sets also make the near part too small; with few SMs both are as likely.
   const bool may_be_more =
       !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
                           (evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides + 1, parameters)));
@@ -94,7 +93,7 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
     decision.value = std::move(found);
     return decision;
   }
-  // Fewer sides than there are SMs for: a partition that no SM is near shows in sizes only.
+  // With few SMs, a partition that no SM is near shows in sizes only.
   if (evidence.by_near_size && !well_populated && *evidence.by_near_size > found.partitions) {
     found.partitions = *evidence.by_near_size;
     found.flags.push_back(fmt::format("few_sms: by what is near an SM; SMs show {} sides", sides));

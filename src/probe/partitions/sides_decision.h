@@ -1,5 +1,5 @@
-// Which SMs are near the same part of L2, from what their first loads of lines take that one SM has just loaded. Pure
-// functions; sides.cpp takes the samples.
+// Which SMs are near the same part of L2, from the latencies of their first loads of lines that one SM has just
+// loaded. Pure functions; sides.cpp takes the samples.
 #pragma once
 
 #include <cstddef>
@@ -14,62 +14,59 @@
 namespace gputopo::probe {
 
 struct SidesDecisionParameters {
-  // Of a mean's standard error: what all SMs may differ by where they are of one side, and what is at least between two
-  // sides. More: sides that differ little are not told; less: noise makes sides.
+  // In standard errors of a mean: largest difference between SMs of one side, and smallest between two sides. Larger
+  // values miss sides that differ little; smaller values make sides of noise.
   double same_errors = 6;
   double apart_errors = 8;
-  // Not less than this is a difference of two sides: what a load differs by for reasons of its own, and half of a
-  // histogram's bin.
+  // Least difference of two sides, in cycles: loads differ by this for other reasons, and it is half a histogram bin.
   double least_cycles = 1;
-  // Where nobody seems farther, what would not have been seen is at most this part of a load's latency. More: noise
-  // hides sides; less: fewer machines are told to have one.
+  // If no SM seems farther, a difference that would not have been seen is at most this fraction of a load's latency.
+  // Larger values let noise hide sides; smaller values find fewer machines to have one side.
   double hidden_part = 0.1;
-  // Between the sides, as a part of their distance, nobody may be. More: fewer machines are told; less: an SM that was
-  // disturbed is put on a side.
+  // Middle fraction of the distance between sides where no SM may be. Larger values decide fewer machines; smaller
+  // values put a disturbed SM on a side.
   double empty_part = 0.3;
-  // A GPU has as many SMs on each side, more or less, so a side that no SM shows is unlikely where each that shows has
-  // this many.
+  // A GPU has about as many SMs on each side, so a side without an SM is unlikely if each that shows has this many.
   std::size_t sms_of_a_side = 3;
-  // What is near, as a part of all: how far it may be from what so many sides make of it.
+  // Deviation of the ratio of all to the near part from what the number of sides implies.
   double near_tolerance = 0.25;
 };
 
-// What the first load of a line that another SM has just loaded takes longer than the second, as a mean over lines.
+// How much longer the first load of a line that another SM just loaded takes than the second, as a mean over lines.
 struct FirstTouch {
   std::uint32_t sm = 0;
   double cycles = 0;
 };
 
 struct SplitSms {
-  std::vector<std::uint32_t> near;  // the same side as the SM that loaded first
+  std::vector<std::uint32_t> near;  // same side as the SM that loaded first
   std::vector<std::uint32_t> far;
-  double far_cycles = 0;  // that the far ones' first loads take longer, on average
+  double far_cycles = 0;  // by which the far ones' first loads take longer, median
 };
 
-// All means of loads from one SM's lines.
+// Means over the lines that one SM loaded first.
 struct FirstTouches {
   std::vector<FirstTouch> others;
-  double control_cycles = 0;  // the same of the SM that loaded first itself
-  double error_cycles = 0;    // the standard error of each mean
-  double near_cycles = 0;     // what a load of a near line takes
+  double control_cycles = 0;  // the same for the SM that loaded first itself
+  double error_cycles = 0;    // standard error of each mean
+  double near_cycles = 0;     // latency of a near line
 };
 [[nodiscard]] Decision<SplitSms> split_by_first_touch(const FirstTouches& touches,
                                                       const SidesDecisionParameters& parameters = {});
 
-// What an SM keeps of a footprint near it, against all of L2, when there are so many partitions: one part of them, or,
-// where far lines are copied, what is near against that and what only the others still hold.
+// Whether the ratio of all of L2 to the near part fits this many partitions: it is their number or, if far lines are
+// copied, what seen_with_copies() says.
 [[nodiscard]] bool fits_partitions(double ratio, std::int64_t partitions,
                                    const SidesDecisionParameters& parameters = {});
 
-// Whether what one SM sees of L2, over what is near, is what is left of it where far lines are copied.
+// Whether what one SM sees of L2, over the near part, fits copied far lines better than the whole.
 [[nodiscard]] bool sees_copies(double ratio, std::int64_t partitions);
 
-// What the two experiments say.
 struct PartitionsEvidence {
-  std::optional<double> near_ratio;               // what stays of a footprint over what is near; 1: nothing is far
-  double ratio_of_all = 0;                        // all of L2 over what is near
-  std::optional<std::int64_t> by_near_size;       // the whole number that it is, where it is one
-  std::optional<std::vector<std::size_t>> sides;  // SMs on each
+  std::optional<double> near_ratio;               // what stays of a footprint over the near part; 1: nothing is far
+  double ratio_of_all = 0;                        // all of L2 over the near part
+  std::optional<std::int64_t> by_near_size;       // the ratio, if it is a whole number
+  std::optional<std::vector<std::size_t>> sides;  // SMs on each side
   std::string no_sides;                           // why there are none
 };
 struct PartitionsFound {

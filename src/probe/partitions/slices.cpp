@@ -9,11 +9,11 @@ namespace gputopo::probe {
 namespace {
 
 struct SlicesParameters {
-  // Several of each slice of the largest L2. More: rare slices show; the time grows with them.
+  // Lines: several of each slice of the largest L2. Larger values show rare slices; time grows in proportion.
   std::size_t lines = 2048;
-  // In two halves, to compare.
+  // Passes, in two halves that are compared.
   std::uint64_t passes = 16;
-  // From fewer SMs slices at the same distance look alike.
+  // With fewer SMs, slices at the same distance look alike.
   std::size_t least_sms = 4;
 };
 constexpr SlicesParameters kSlicesParameters;

@@ -1,13 +1,12 @@
-// How many slices of L2 can be told apart: lines of one slice are at the same distance from every SM, so those that all
-// SMs reach in the same time are of one slice. What counts as the same time comes from loading each line again. What
-// fools it: slices whose ways differ by less than noise, which look like one.
+// Number of L2 slices that can be told apart. Lines of one slice are at the same distance from every SM, so lines that
+// all SMs reach in the same time are of one slice. Repeated loads of each line tell what counts as the same time. What
+// fools it: slices at distances that differ by less than noise, which look like one.
 #pragma once
 
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-// Groups of lines that all SMs reach in the same time: the slices that can be told apart.
 [[nodiscard]] Attribute measure_slices(Lab& lab, const Cache& l2);
 
 }  // namespace gputopo::probe

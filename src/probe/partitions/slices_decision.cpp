@@ -13,17 +13,17 @@
 namespace gputopo::probe {
 namespace {
 
-// Of a line: cycles by SM.
+// Cycles of a line, by SM.
 using Profile = std::vector<float>;
 
 double distance(const Profile& a, const Profile& b) {
   return std::sqrt(stats::squared_distance(a, b) / static_cast<double>(a.size()));
 }
 
-// Of the passes [begin, end) of each line.
+// Profile of each line over the passes [begin, end).
 std::vector<Profile> profiles(const CyclesOfPasses& cycles, std::size_t begin, std::size_t end, double trimmed_part) {
   std::vector<Profile> lines(cycles.front().size(), Profile(cycles.size()));
-  // A trimmed mean of each, of which there are hundreds of thousands: without an allocation.
+  // Trimmed mean of each; there are hundreds of thousands, so this allocates nothing.
   const auto cut = static_cast<std::size_t>(trimmed_part * static_cast<double>(end - begin));
   std::vector<double> values;
   for (std::size_t sm = 0; sm < cycles.size(); ++sm) {
@@ -39,7 +39,7 @@ std::vector<Profile> profiles(const CyclesOfPasses& cycles, std::size_t begin, s
   return lines;
 }
 
-// What the same lines differ by from one half of the passes to the other.
+// Difference of the same lines between the halves of the passes.
 double noise_of(const CyclesOfPasses& cycles, std::size_t passes, double trimmed_part) {
   const std::vector<Profile> one_half = profiles(cycles, 0, passes / 2, trimmed_part);
   const std::vector<Profile> other_half = profiles(cycles, passes / 2, passes, trimmed_part);
@@ -48,8 +48,8 @@ double noise_of(const CyclesOfPasses& cycles, std::size_t passes, double trimmed
   return stats::median(repeats);
 }
 
-// A tree of the shortest distances that connects all lines: without those above a limit it falls into the groups whose
-// lines are no further than that from another.
+// Minimum spanning tree of the lines' distances. Without the edges above a limit it falls into groups in which each
+// line is within the limit of another.
 struct Edge {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
@@ -78,7 +78,7 @@ std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
   return tree;
 }
 
-// How many lines each group has that is no noise.
+// Lines of each group that is not noise.
 std::vector<double> groups_within(const std::vector<Edge>& tree, double limit, std::size_t least_lines) {
   std::vector<UnitPair> near;
   for (const Edge& edge : tree) {
@@ -91,7 +91,7 @@ std::vector<double> groups_within(const std::vector<Edge>& tree, double limit, s
   return lines;
 }
 
-// As many as there may be where groups of several times the lines of one slice are several.
+// Number of slices if groups with several times the lines of one slice are several.
 double slices_in(const std::vector<double>& lines_of_groups, double one_slice_quantile) {
   const double one_slice = stats::quantile(lines_of_groups, one_slice_quantile);
   double slices = 0;
@@ -99,7 +99,7 @@ double slices_in(const std::vector<double>& lines_of_groups, double one_slice_qu
   return slices;
 }
 
-// The variance of the groups' sizes over their mean, and how much that may be for groups of one slice each.
+// Variance of the groups' sizes over their mean, and its limit for groups of one slice each.
 struct Scatter {
   double found = 0;
   double expected_at_most = 0;

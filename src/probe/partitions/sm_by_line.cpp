@@ -7,8 +7,7 @@ namespace gputopo::probe {
 namespace {
 
 struct SmByLineParameters {
-  // Over which the lines are strewn. More: they lie more evenly over the slices; less: all of it stays in the smallest
-  // L2.
+  // Span of the lines. Larger values spread them more evenly over slices; smaller values keep all in the smallest L2.
   std::uint64_t span_bytes = 16u << 20;
   // Passes before the timed ones.
   std::uint64_t warm_passes = 3;
@@ -42,7 +41,7 @@ SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::ui
       results = lab.chase({program});
     } catch (const NotSupportedError&) {
       if (sm == 0) throw;
-      continue;  // a number that no SM has
+      continue;  // no SM has this number
     }
     found.sms.push_back(sm);
     auto& of_sm = found.latencies.emplace_back(lines, std::vector<std::uint32_t>(passes));

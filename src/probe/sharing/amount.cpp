@@ -12,14 +12,14 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kMaxWarps = 32;  // that are tried
-// Of each trial. Few: those of all warps run at one time on a GPU of a hundred SMs; odd, so that a median is a sample.
+constexpr std::uint32_t kMaxWarps = 32;  // tried at most
+// Copies of each trial. Few, so that all trials run at once on a GPU of a hundred SMs; odd: a median is a sample.
 constexpr std::uint32_t kSurvivalCopies = 3;
 
-// What warps left of what warp 0 had loaded, and what follows from it.
+// Survival of warp 0's lines after other warps' loads, and what follows from it.
 struct WarpTrials {
   std::vector<std::uint32_t> warps;
-  std::vector<double> survived;  // of each
+  std::vector<double> survived;  // by warp
   Decision<Instances> decision;
 };
 
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> first_warps(std::uint32_t count) {
   return warps;
 }
 
-// Of instances that take warps in turns, or so many in a row, one of these uses another than warp 0.
+// If instances take warps in turns or in blocks, one of these warps uses another instance than warp 0.
 std::vector<std::uint32_t> few_of(std::uint32_t count) { return {0, 1, count / 2, count - 1}; }
 
 WarpTrials try_warps(Lab& lab, const Cache& cache, std::vector<std::uint32_t> warps) {
@@ -37,7 +37,7 @@ WarpTrials try_warps(Lab& lab, const Cache& cache, std::vector<std::uint32_t> wa
   WarpTrials found{.warps = std::move(warps), .survived = {}, .decision = {}};
   for (const std::uint32_t touches : kEvictorTouches) {
     const ChaseArray evictor = evictor_array(cache, touches, victim.bytes);
-    // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
+    // Trial 0 shows what survives without eviction; in trial 1 the same warp evicts through the same instance.
     std::vector<EvictionTrial> trials = {{victim, {}, 0}};
     for (const std::uint32_t warp : found.warps) trials.push_back({victim, evictor, warp});
     const std::vector<double> survive = surviving_fractions(lab, cache, trials, kSurvivalCopies);

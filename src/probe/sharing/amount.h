@@ -1,12 +1,12 @@
-// Amount per SM: how many instances of a cache an SM has, from which warps evict each other's data. What fools it:
-// warps that are not spread evenly over the instances.
+// Amount per SM: instances of a cache in an SM, from which warps evict each other's data. What fools it: warps that
+// are not spread evenly over the instances.
 #pragma once
 
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-// `has_one`: it is known as a cache of which an SM has one. Then a few warps tell where they say the same, else all do.
+// `has_one`: an SM is known to have one such cache. A few warps then suffice if they agree; otherwise all are tried.
 [[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one);
 
 }  // namespace gputopo::probe

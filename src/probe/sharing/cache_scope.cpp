@@ -14,22 +14,20 @@ namespace gputopo::probe {
 namespace {
 
 struct CacheScopeParameters {
-  // Of a program, of which the median counts, where one or two do not say it clearly of all SMs: odd.
+  // Copies of a program, of which the median counts, if one or two do not decide clearly for all SMs. Odd.
   std::size_t copies = 3;
-  // SMs that are tried in one program.
+  // SMs tried in one program.
   std::uint32_t others_at_once = 16;
-  // Lines that SM 0 looks at again. More: sets that evict late count less; longer.
+  // Lines that SM 0 looks at again. Larger values give less weight to sets that evict late; they take longer.
   std::uint64_t looked_at = 256;
-  // What SM 0 holds, in capacities of the caches before it, which keep some of it: less hides what is evicted.
+  // Bytes that SM 0 must hold, in capacities of the nearer caches, which keep some. Smaller values hide evictions.
   double of_nearer = 1.5;
-  // Of the loads of a look, that come to this cache and not to those before it. Less: these keep what another SM drives
-  // out, and it seems to drive out nothing.
+  // Fraction of a look's loads that must reach this cache. With less, nearer caches keep what another SM evicts.
   double least_come = 0.7;
 };
 constexpr CacheScopeParameters kCacheScope;
 
-// A whole block loads at once, which takes little; caches that protect what was hit give their lines only to what one
-// thread hits again.
+// A whole block loads quickly. Caches that protect lines that hit yield only to lines that one thread hits again.
 struct EvictBy {
   StepKind kind;
   std::uint32_t touches;
@@ -38,12 +36,12 @@ constexpr EvictBy kEvictors[] = {{StepKind::kTouch, kEvictorTouches[0]},
                                  {StepKind::kWarm, kEvictorTouches[0]},
                                  {StepKind::kWarm, kEvictorTouches[1]}};
 
-// Behind other caches of SM 0 all of them: fewer would stay there, whatever another SM evicts.
+// Behind other caches SM 0 looks at all its lines: fewer would stay there, whatever another SM evicts.
 std::uint64_t looked_at_of(const Cache& cache, const ChaseArray& victim) {
   return cache.nearer_bytes > 0 ? victim.element_count() : std::min(victim.element_count(), kCacheScope.looked_at);
 }
 
-// SM 0 after nobody, after itself, then after the SMs from `first` on.
+// SM 0 looks at its lines after no eviction, after its own, and after that of each SM from `first` to before `end`.
 ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_t first, std::uint32_t end) {
   const ChaseArray victim = victim_array(cache);
   const ChaseArray evictor = evictor_array(cache, by.touches, victim.bytes);
@@ -51,7 +49,7 @@ ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_
   program.exclusive = true;
   program.actors = {{.sm = 0}};
   const std::uint64_t looked_at = looked_at_of(cache, victim);
-  // What is looked at is there, before each evictor again.
+  // Brings in what is looked at, before each evictor.
   const ChaseStep warm{.kind = StepKind::kWarm, .loads = 2 * looked_at};
   const ChaseStep look{.kind = StepKind::kCounted, .loads = looked_at};
   const auto evict_by = [&](std::uint32_t actor) -> ChaseStep {
@@ -66,17 +64,17 @@ ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_
   return program;
 }
 
-// Where the looks of program_against() stand.
+// Steps of program_against() that look.
 constexpr std::size_t kUntouchedStep = 1;
 constexpr std::size_t kEvictedStep = 3;
 constexpr std::size_t step_after_other(std::size_t other) { return kEvictedStep + 3 * (other + 1); }
 
-// Of a look's loads, those that the caches before this one do not keep; the median of the copies.
+// Fraction of a look's loads that the nearer caches do not keep; median of the copies.
 double come_to(const Cache& cache, const std::vector<ChaseResult>& copies, std::size_t step) {
   return 1 - median_hit_fraction(copies, step, cache.hit_floor_cycles());
 }
 
-// Of what SM 0 held, how much each of the SMs drove out; nothing where even SM 0 itself drives out too little.
+// Part of SM 0's lines that each SM evicted, relative to SM 0 itself; nothing if even SM 0 evicts too little.
 Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
                                               std::uint32_t end, std::size_t copies_wanted) {
   const std::vector<ChaseResult> copies =

@@ -1,5 +1,5 @@
-// How many SMs have a cache together: SM 0 loads what fits, another SM more than fits, and SM 0 again. What fools it: a
-// neighbour that evicts, which the look without an evictor shows; and SMs whose partner is switched off.
+// How many SMs share a cache: SM 0 loads what fits, another SM loads more than fits, then SM 0 looks again. What fools
+// it: a neighbor that evicts, which the look without an evictor shows; SMs whose partner is disabled.
 #pragma once
 
 #include "probe/bench/lab.h"

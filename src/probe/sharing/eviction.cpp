@@ -3,7 +3,6 @@
 namespace gputopo::probe {
 namespace {
 
-// By actor 1, over array 1.
 void add_evicting_steps(ChaseProgram& program, const EvictionTrial& trial) {
   const std::uint64_t lines = trial.evictor->element_count();
   const std::uint64_t at_a_time = trial.evictor_passes == 1 ? lines : kEviction.lines_at_a_time;

@@ -1,7 +1,6 @@
-// Whether neighbouring lines are of one set. Then a few of them drive each other out while the other sets are empty,
-// and no footprint of neighbouring lines shows what the cache holds: of 4.5 KiB in 18 sets that take 1 KiB each in
-// turn, two lines stay. Told by lines that are apart: more of them than footprints show to fit can stay only where that
-// is so.
+// Whether neighboring lines share a set. Then a few of them evict each other while other sets are empty, and no
+// footprint of neighboring lines shows the capacity: of 4.5 KiB in 18 sets that take 1 KiB each in turn, two lines
+// stay. Lines at a larger stride reveal it: only then can more of them stay than footprints show to fit.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +11,17 @@
 namespace gputopo::probe {
 
 struct NeighbourSetsParameters {
-  // As many neighbours as a set has ways stay at most, and sets of more ways are not known. More: caches that hold
-  // more are looked at, in vain.
+  // At most as many neighbors stay as a set has ways; no known set has more. Larger values try larger caches in vain.
   std::uint64_t most_ways = 24;
-  // So many times what footprints show to fit is loaded, apart. Fewer: what they miss of it passes.
+  // Lines to load, as a multiple of what footprints show to fit. Smaller values accept what footprints merely miss.
   double more = 2;
-  // Part of the loads that must hit. Smaller: noise is lines that stay.
+  // Fraction of the loads that must hit. Smaller values take noise for lines that stay.
   double stays = 0.9;
   std::uint64_t largest_stride_bytes = 16 << 10;
 };
 
-// Of the nearest cache of a space: bytes between lines of which more stay than of neighbours. Nothing where there are
-// no such, or where so many neighbours fit that they are of several sets.
+// Stride in bytes at which more lines stay than neighbors, in the nearest cache of a space. Nothing if there is none,
+// or if so many neighbors fit that they are in several sets.
 [[nodiscard]] std::optional<std::uint64_t> find_stride_that_stays(Lab& lab, const Cache& cache,
                                                                   const NeighbourSetsParameters& parameters = {});
 

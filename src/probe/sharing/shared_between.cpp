@@ -13,20 +13,19 @@ namespace gputopo::probe {
 namespace {
 
 struct SharedBetweenParameters {
-  // Of a program that tries one SM against all others. Few, because there is one for each SM; odd, so that a median is
-  // a sample.
+  // Copies of a program that tries one SM against all others. Few: each SM has one. Odd: a median is a sample.
   std::uint32_t copies = 3;
 };
 constexpr SharedBetweenParameters kSharedBetweenParameters;
 
-// Its first two looks show what the rest is compared to: no eviction, and one by the victim's own SM.
+// References for the other looks: without eviction, and after one by the victim's own SM.
 constexpr std::size_t kSharedUntouchedStep = 1;
 constexpr std::size_t kSharedEvictedStep = 3;
 constexpr std::size_t step_after_evictor(std::uint32_t victim_sm, std::uint32_t evictor_sm) {
   return kSharedEvictedStep + 2 * (evictor_sm - victim_sm);
 }
 
-// One victim against all SMs after it up to `end`, one after the other.
+// One victim against each later SM up to `end`, one after another.
 ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t end, std::uint32_t touches) {
   const ChaseArray victim = victim_array(cache);
   const ChaseArray evictor = evictor_array(cache, touches, victim.bytes);
@@ -52,7 +51,7 @@ struct SharingPair {
   double survived = 0;
 };
 
-// Those of `victim` with an SM after it, up to `end`.
+// Pairs of `victim` and a later SM up to `end` that share.
 std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t victim, std::uint32_t end) {
   std::vector<ChaseResult> copies;
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
@@ -72,7 +71,6 @@ std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t vi
   return pairs;
 }
 
-// By physical ids where they are known.
 UnitGroups unit_groups(const SharingGroups& found, const DeviceInfo& info) {
   UnitGroups units{found.groups};
   if (!info.physical_sm_ids) return units;

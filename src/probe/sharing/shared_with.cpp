@@ -12,7 +12,7 @@ namespace gputopo::probe {
 
 bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
   const ChaseArray array = victim_array(victim);
-  // Not less than what drives the victim's own lines out, or lines that are protected would seem to be elsewhere.
+  // At least what evicts the victim's own lines; otherwise protected lines would seem to be in another cache.
   const std::uint32_t passes = std::max(evictor_passes(victim), evictor_passes(evictor));
   Decision<bool> decision;
   for (const std::uint32_t touches : kEvictorTouches) {

@@ -8,7 +8,6 @@
 namespace gputopo::probe {
 namespace {
 
-// Finds one conflict set, by leaving out lines.
 class ConflictSearch {
  public:
   ConflictSearch(LineTrials& trials, std::size_t at_once, std::uint64_t seed,
@@ -28,7 +27,7 @@ class ConflictSearch {
 
  private:
   void leave_out_parts(LineGroup& group) {
-    double part = 0.5;  // to leave out at once
+    double part = 0.5;  // fraction to leave out at once
     for (std::size_t round = 0; round < parameters_.max_rounds; ++round) {
       const auto drop = static_cast<std::size_t>(part * static_cast<double>(group.size()));
       if (drop < 2) break;
@@ -51,7 +50,7 @@ class ConflictSearch {
     return rest;
   }
 
-  // A glance at each, and a second look at what seems not to fit.
+  // A glance at each group, and a second look at those that seem not to fit.
   std::optional<std::size_t> first_that_does_not_fit(const std::vector<LineGroup>& groups) {
     const std::vector<bool> too_many = trials_.seem_too_many(groups);
     std::size_t looks = 0;
@@ -63,7 +62,7 @@ class ConflictSearch {
     return std::nullopt;
   }
 
-  // Whether it came to an end.
+  // Returns whether it came to an end.
   bool leave_out_single_lines(LineGroup& group) {
     std::size_t sampled_rounds = 0;
     std::size_t large_rounds = 0;
@@ -85,7 +84,7 @@ class ConflictSearch {
     return true;
   }
 
-  // Those, of all or a sample of the group, without which the rest still does not fit.
+  // Lines, of a sample of `singles` of the group, without which the rest still does not fit.
   LineGroup spare_lines(const LineGroup& group, std::size_t singles) {
     std::vector<std::size_t> places(group.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
@@ -104,7 +103,7 @@ class ConflictSearch {
     return spare;
   }
 
-  // Each can be spared; all of them together perhaps not. Whether any was left out.
+  // Each line can be spared, but perhaps not all together. Returns whether any was left out.
   bool leave_out(LineGroup& group, LineGroup spare) {
     spare.resize(std::min(spare.size(), group.size() - 2));
     for (; !spare.empty(); spare.resize(spare.size() == 1 ? 0 : (spare.size() + 1) / 2)) {
@@ -124,7 +123,7 @@ class ConflictSearch {
   std::mt19937_64 random_;
 };
 
-// Consecutive lines of so many each; the last may have fewer.
+// Pieces of `length` consecutive lines; the last may be shorter.
 std::vector<LineGroup> cut(const LineGroup& lines, std::size_t length) {
   std::vector<LineGroup> pieces;
   for (std::size_t begin = 0; begin < lines.size(); begin += length) {
@@ -134,7 +133,6 @@ std::vector<LineGroup> cut(const LineGroup& lines, std::size_t length) {
   return pieces;
 }
 
-// The lines but those.
 LineGroup without(const LineGroup& lines, const std::set<std::uint32_t>& gone) {
   LineGroup rest;
   std::ranges::copy_if(lines, std::back_inserter(rest), [&](std::uint32_t line) { return !gone.contains(line); });

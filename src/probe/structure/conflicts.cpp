@@ -8,18 +8,18 @@ namespace gputopo::probe {
 namespace {
 
 struct GlanceParameters {
-  // Misses too many are so many standard errors above none. More looks again at fewer that do fit, and overlooks more.
+  // Standard errors above zero at which misses are too many. Larger values look twice less often, but overlook more.
   double errors = 5;
 };
 
-// Lines are walked, and what misses in a pass says whether they fit.
+// Walks lines; the misses per pass tell whether they fit.
 class WalkedLines : public LineTrials {
  public:
   explicit WalkedLines(FitTest& test) : test_(test) {}
 
   std::vector<bool> fit(const std::vector<LineGroup>& groups) override { return test_.fit(groups); }
 
-  // By one copy of each. Of thousands of lines a miss too many is not told from noise, but then many sets overflow.
+  // Uses one copy of each. In thousands of lines noise hides one miss too many, but then many sets overflow.
   std::vector<bool> seem_too_many(const std::vector<LineGroup>& groups) override {
     const std::vector<double> misses = test_.misses_per_pass(groups, {}, 1);
     std::vector<bool> too_many;

@@ -1,5 +1,5 @@
-// Conflict sets (conflict_search.h) of lines that are walked again and again: a walk of lines that do not all fit
-// misses in every pass. Fooled by a neighbour that evicts lines throughout.
+// Conflict sets (conflict_search.h) of lines that are walked repeatedly: lines that do not all fit miss in every pass.
+// What fools it: a neighbor that evicts lines throughout.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace gputopo::probe {
 
-// One conflict set of `lines` lines (places of the test) that do not fit, ascending. Nothing where what seemed too many
-// fits after all: noise. `at_once`: groups of lines that take no longer to try than one does. Throws Inconclusive
-// where noise hides what is one too many.
+// One conflict set, ascending, of `lines` lines (places of the test) that do not fit. Nothing if noise made them seem
+// so. `at_once`: groups that take no longer to try than one. Throws Inconclusive if noise hides one line too many.
 [[nodiscard]] std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
                                                         std::uint64_t seed);
 
-// Of lines that fit, but not with `last`: those of the set that `last` is one too many for. At least `least` lines are
-// left in whatever is tried: behind another cache, that is to hold none of them.
+// Returns those of `lines` in the set that `last` overfills; `lines` fit without `last`. Each trial walks at least
+// `least` lines, so that a nearer cache holds none of them.
 [[nodiscard]] LineGroup conflicting_with(FitTest& test, const LineGroup& lines, std::uint32_t last, std::size_t least);
 
 }  // namespace gputopo::probe

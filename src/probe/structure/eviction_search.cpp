@@ -40,7 +40,6 @@ std::vector<std::uint32_t> lines_of(const Pieces& pieces) {
   return lines;
 }
 
-// Finds lines that evict one victim, by leaving out pieces.
 class EvictionSearch {
  public:
   EvictionSearch(const MissedRounds& missed_rounds, std::uint32_t lines, std::uint64_t seed,
@@ -63,7 +62,7 @@ class EvictionSearch {
   }
 
  private:
-  // The first so many, which are enough.
+  // Length of a short prefix of the lines that still evicts.
   std::uint32_t fewest_lines() {
     std::uint32_t lines = lines_;
     while (lines > parameters_.few_lines) {
@@ -74,7 +73,7 @@ class EvictionSearch {
     return lines;
   }
 
-  // One after the other, what is not needed for the rest to evict.
+  // Leaves out, one after another, each piece without which the rest still evicts.
   void leave_out(Pieces& pieces) {
     std::ranges::shuffle(pieces, random_);
     for (std::size_t i = 0; i < pieces.size();) {
@@ -86,7 +85,7 @@ class EvictionSearch {
     }
   }
 
-  // By chance it may not.
+  // A single look may fail under random eviction.
   bool still_evicts(const Pieces& pieces) {
     for (std::size_t look = 0; look < parameters_.looks; ++look) {
       if (evicts(pieces)) return true;
@@ -94,7 +93,6 @@ class EvictionSearch {
     return false;
   }
 
-  // Whether the victim misses in most rounds.
   bool evicts(const Pieces& pieces) {
     return 2 * missed_rounds_(pieces, passes_, parameters_.rounds) > parameters_.rounds;
   }

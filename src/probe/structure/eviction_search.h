@@ -1,6 +1,6 @@
-// Looks for lines that evict another from a cache too large to walk again and again: far more than it holds is touched,
-// and what is not needed for that is left out part by part (after Vila et al., Theory and Practice of Finding Eviction
-// Sets, S&P 2019, section V). What it asks of lines is a function. Fooled by a victim that others evict, too.
+// Searches for lines that evict a victim from a cache that is too large to walk repeatedly: touches far more than it
+// holds, then leaves out, part by part, what is not needed (after Vila et al., Theory and Practice of Finding Eviction
+// Sets, S&P 2019, section V). A function answers for the lines. What fools it: a victim that others evict, too.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,35 @@
 
 namespace gputopo::probe {
 
-// Consecutive lines.
 struct LinePiece {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
-// Of so many rounds, in each of which the pieces are touched `passes` times, those after which the victim misses.
+// Number of `rounds` after which the victim misses, if each round touches the pieces `passes` times.
 using MissedRounds =
     std::function<std::size_t(const std::vector<LinePiece>& pieces, std::size_t passes, std::size_t rounds)>;
 
 struct EvictionSearchParameters {
-  // Rounds of a look, most of which decide. Odd. More is surer against neighbours, and takes longer.
+  // Rounds of a look; the majority decides, so it is odd. Larger values are surer against neighbors, and take longer.
   std::size_t rounds = 3;
-  // Rounds of touching everything, all of which must evict the victim, or it is taken for evicted by chance only.
+  // Rounds of touching everything. If not all of them evict the victim, eviction is random.
   std::size_t trial_rounds = 9;
-  // Passes of touching everything in a round, where one evicts the victim by chance only: enough for nearly always.
+  // Passes in a round if eviction is random: enough to evict the victim nearly always.
   std::size_t passes_by_chance = 16;
-  // Looks at pieces that should evict the victim before they are given up, because by chance they may not.
+  // Looks at pieces that should evict the victim before they are given up: random eviction may fail.
   std::size_t looks = 3;
-  // Part of the lines that is kept where fewer are tried. Smaller is quicker and leaves more to leave out later.
+  // Fraction of the lines kept when fewer are tried. Smaller values are quicker, but leave more to leave out later.
   double fewer_lines = 0.9;
-  // Pieces to begin with. More: each of them less likely to matter.
+  // Pieces to begin with. Larger values make each piece less likely to matter.
   std::uint32_t pieces = 32;
-  // Pieces that may be needed: several times the ways of any cache.
+  // Most pieces that may be needed: several times the ways of any cache.
   std::size_t max_pieces = 256;
-  // Lines that are looked at one by one more surely than here.
+  // At this many lines the search ends, because looking at them one by one is surer from there.
   std::uint32_t few_lines = 2048;
 };
 
-// Of lines 0 to `lines` - 1 a few that evict the victim, ascending.
+// A few of lines 0 to `lines` - 1 that evict the victim, ascending.
 [[nodiscard]] Decision<std::vector<std::uint32_t>> search_evicting_lines(
     const MissedRounds& missed_rounds, std::uint32_t lines, std::uint64_t seed,
     const EvictionSearchParameters& parameters = {});

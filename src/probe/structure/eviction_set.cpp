@@ -10,15 +10,14 @@ namespace gputopo::probe {
 namespace {
 
 struct EvictionPoolParameters {
-  // Lines to choose from, in capacities: sets are full of them under any index. More takes longer.
+  // Lines to choose from, in capacities: they fill sets under any index. Larger values take longer.
   double capacities = 2;
-  // To choose from where some are out of reach.
+  // Victims to choose from, because some may be out of reach.
   std::uint32_t victims = 64;
 };
 
-// Rounds of touching the pieces, after each of which the victim is loaded. A round before is not timed: what it brings
-// in evicts others than it will later. The victim's neighbour is loaded right before, so that it waits for no
-// translation.
+// Touches the pieces and loads the victim, in rounds. The first is not timed, because what it brings in evicts other
+// lines than it will later. The victim's neighbor is loaded right before, so that the victim waits for no translation.
 ChaseProgram rounds_program(const Site& site, const ChaseArray& array, std::uint32_t victim,
                             const std::vector<LinePiece>& pieces, std::size_t passes, std::size_t rounds) {
   const std::uint64_t neighbour = victim % 2 == 0 ? victim + 1 : victim - 1;

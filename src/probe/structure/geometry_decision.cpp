@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNoConflicts = "no lines that conflict were found";
 
-// Bytes that divide all distances within a set; 0 where there is no conflict.
+// Greatest common divisor of the distances within a set, in bytes; 0 without conflicts.
 std::uint64_t common_distance(const ConflictSets& sets) {
   std::uint64_t common = 0;
   for (const Conflict& conflict : sets.conflicts) {
@@ -34,15 +34,14 @@ std::uint64_t differing_bits(const ConflictSets& sets) {
   return differing;
 }
 
-// How likely it is that lines of one set are alike in these bits of their addresses, the last included, if the bits
-// have nothing to do with the set.
+// Probability that the lines of each set agree in these address bits, last included, if bits and set are unrelated.
 double chance_of_alike(const ConflictSets& sets, int first_bit, int last_bit) {
   const std::uint64_t field = (std::uint64_t{2} << last_bit) - (std::uint64_t{1} << first_bit);
   std::vector<std::uint32_t> all_lines(sets.array_bytes / sets.line_bytes);
   std::iota(all_lines.begin(), all_lines.end(), std::uint32_t{0});
   double probability = 1;
   for (const Conflict& conflict : sets.conflicts) {
-    // Those that the others of the set were found among; behind another cache the last is not one of them.
+    // Lines among which the others of the set were found; behind another cache `last` is not one of them.
     const std::vector<std::uint32_t>& candidates = sets.behind ? conflict.walked : all_lines;
     const std::size_t itself = sets.behind ? 0 : 1;
     const auto matching = std::ranges::count_if(
@@ -54,7 +53,7 @@ double chance_of_alike(const ConflictSets& sets, int first_bit, int last_bit) {
   return probability;
 }
 
-// A field of bits in which no two lines of a set differ, wide enough to name `count` sets; hashed where there is none.
+// Field of bits in which no two lines of a set differ, wide enough to select among `count` sets; else hashed.
 SetIndex index_field(const ConflictSets& sets, double count, const StructureDecisionParameters& parameters) {
   const std::uint64_t differing = differing_bits(sets);
   const auto width = static_cast<int>(std::lround(std::log2(count)));
@@ -117,7 +116,7 @@ Decision<Ways> decide_ways(const ConflictSets& sets, const StructureDecisionPara
   return {ways};
 }
 
-// They may have a way more or less than those that were looked at.
+// Other sets may have one way more or less than those found.
 std::optional<std::uint64_t> counted_sets(const ConflictSets& sets, const StructureDecisionParameters& parameters) {
   if (sets.conflicts.empty() || sets.is_hashed) return std::nullopt;
   const std::uint64_t counted = common_distance(sets) / sets.line_bytes;
@@ -152,10 +151,10 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
   if (std::abs(count - whole) > parameters.whole_tolerance * whole || !is_exact) {
     return {.why_not = fmt::format("{:.0f} lines are no whole number of sets of {}", sets.lines, most)};
   }
-  // A hash names a power of two of sets as a rule. The size may be a little off.
+  // A hash usually selects among a power of two of sets. The size may be a little off.
   const double power = std::exp2(std::round(std::log2(count)));
   const double likely = std::abs(power - count) <= parameters.whole_tolerance * count ? power : whole;
-  // What is a power of two is exact; else the size may be off although it makes whole sets.
+  // A power of two is exact. Otherwise the size may be off even if it makes whole sets.
   const double off = parameters.size_error * likely;
   const double slack = likely != count ? std::ceil(off) : likely == power ? 0 : std::floor(off);
   return {SetCount{static_cast<std::int64_t>(likely), {likely - slack, likely + slack}, false}};
@@ -170,8 +169,8 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
     return {SetIndex{.kind = SetIndex::Kind::kModulo, .set_stride_bytes = common_distance(sets)}};
   }
   const SetIndex index = index_field(sets, count, parameters);
-  // Consecutive sets right above the line must make up the cache. Where there is no field, sets that do not make it up
-  // have a line too many or too few, and its address says nothing.
+  // An index right above the line must account for the whole cache. If no field of bits is found, sets that do not
+  // account for it have a line too many or too few, whose address says nothing.
   const bool is_above_line =
       index.kind == SetIndex::Kind::kBits && std::uint64_t{1} << index.first_bit == sets.line_bytes;
   if (is_above_line || index.kind == SetIndex::Kind::kHashed) {

@@ -16,59 +16,57 @@ namespace gputopo::probe {
 namespace {
 
 struct SequenceParameters {
-  // Loads of the set's lines in a sequence, within so many turns of passes over them. More tells policies apart that
-  // hardly differ, as those of wide sets.
+  // Loads of the set's lines in a sequence, within these turns. More tell apart policies that hardly differ.
   std::uint64_t loads = 1600;
   std::uint64_t least_turns = 3;
   std::uint64_t most_turns = 12;
   // Passes of a turn that visit each line once.
   std::uint64_t passes_once = 2;
-  // Passes over all that do not count: by then what the set held before is gone, or nearly.
+  // Passes over everything that do not count; then the former contents of the set are gone, or nearly.
   std::uint64_t passes_before = 2;
-  // Behind another cache, what visits each line once is this many times as much as that one holds, or it is all.
+  // Behind another cache: a pass that visits each line once loads this multiple of what it holds, or everything.
   double past_nearer = 1.5;
-  // Sequences, fewer where all of them would take more loads.
+  // Sequences; fewer if all of them would take more than `max_loads`.
   std::size_t sequences = 12;
   std::size_t least_sequences = 2;
   std::uint64_t max_loads = 3'000'000;
-  // Latencies that a step keeps: they are in shared memory, which is taken from L1.
+  // Latencies that a step keeps; they are in shared memory, which is taken from L1.
   std::uint32_t kept = 512;
 };
 constexpr SequenceParameters kSequences;
 
 struct VictimWalkParameters {
-  // Walks before the new line. Enough for random replacement to have let all of them in; more takes longer.
+  // Walks before the new line: enough for random replacement to let in all lines. Larger values take longer.
   std::uint64_t fills = 24;
-  // New lines, within loads that take no longer than this in all. A share of one in a hundred is to be seen; a fully
-  // associative cache takes its time for each.
+  // New lines to try, as `max_loads` allows. Shares of one in a hundred should show; fully associative ones take long.
   std::uint64_t max_loads = 4'000'000;
   std::size_t least_copies = 20;
   std::size_t max_copies = 400;
 };
 constexpr VictimWalkParameters kVictims;
 
-// Of sets that differ by a line: one that was found a line short would hold one more.
+// If sets differ by a line, one that was found a line short would hold one more.
 const Conflict& largest_conflict(const ConflictSets& sets) {
   return *std::ranges::max_element(sets.conflicts, {}, &Conflict::ways);
 }
 
 // ---- Random sequences ----
 
-// An array of small elements, as many of each line as are fetched at once, or two of the first that is.
+// Array of small elements: behind another cache all elements of each line, else two of its first fetch.
 struct SequenceArray {
   ChaseArray array;
-  // Each visits every line once, at an offset of its own, all in the same order of lines.
+  // Each visit loads every line once, at its own offset, in one order of lines.
   std::vector<std::vector<std::uint32_t>> visits;
-  // So many of them make a pass, after which a nearer cache holds nothing of its beginning; or it is all.
+  // Visits of a pass, after which a nearer cache holds nothing of its beginning; or all visits.
   std::size_t visits_of_pass = 1;
-  std::map<std::uint32_t, SetLoad> of_element;  // of the set's lines
+  std::map<std::uint32_t, SetLoad> of_element;  // only of the set's lines
 };
 
 SequenceArray sequence_array(const Cache& cache, const Structure& structure) {
   const Conflict& conflict = largest_conflict(structure.sets);
   SequenceArray made{.array = structure.array};
   const std::uint64_t line_bytes = structure.sets.line_bytes;
-  // Twice in what is fetched at once, where another cache before this one does not answer the second time.
+  // Two loads per fetch, unless a nearer cache would answer the second one.
   const std::uint64_t twice = std::max(kMinimumStrideBytes, cache.fetch_bytes / 2);
   if (!structure.sets.behind) made.array.stride_bytes = kMinimumStrideBytes;
   const std::uint64_t stride = made.array.stride_bytes;
@@ -84,7 +82,7 @@ SequenceArray sequence_array(const Cache& cache, const Structure& structure) {
       made.of_element[element] = {.line = *of_set, .sector = static_cast<std::uint32_t>(offset / cache.fetch_bytes)};
     }
   };
-  std::map<std::uint32_t, std::uint32_t> of_set;  // their numbers in the set
+  std::map<std::uint32_t, std::uint32_t> of_set;  // line numbers in the set
   for (const std::uint32_t line : conflict.others) of_set.emplace(line, static_cast<std::uint32_t>(of_set.size()));
   for (const std::uint32_t line : structure.sets.behind ? conflict.walked : conflict.others) {
     const auto found = of_set.find(line);
@@ -98,7 +96,7 @@ SequenceArray sequence_array(const Cache& cache, const Structure& structure) {
   return made;
 }
 
-// Timed loads from a place in the order of a chain on.
+// Timed loads, from a position in the order of a chain.
 void add_loads(ChaseProgram& program, std::uint32_t chain, std::uint64_t first, std::uint64_t count) {
   const std::uint64_t n = program.arrays.front().chain_length();
   for (std::uint64_t load = 0; load < count; load += kSequences.kept) {
@@ -109,8 +107,8 @@ void add_loads(ChaseProgram& program, std::uint32_t chain, std::uint64_t first, 
   }
 }
 
-// Turns of a pass over all elements in one random order, from a random place on, and of a few passes over the lines, in
-// another: what was just hit is asked for again before and after all others.
+// Turns of one pass over all elements in one random order, from a random position, and a few passes over the lines in
+// another: a line that just hit is loaded again both before and after all others.
 ChaseProgram sequence_program(const Cache& cache, SequenceArray sequence, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::size_t> order(sequence.visits.front().size());
@@ -151,7 +149,7 @@ ServedBy served_by(const Cache& cache, bool behind, std::uint32_t latency) {
   return latency < cache.survey->levels.back().high_cycles ? ServedBy::kMiss : ServedBy::kUnknown;
 }
 
-// What a program loads of the set, and what its copies saw.
+// Loads of the set in a program, and what its copies saw.
 LoadSequence sequence_of(const Cache& cache, const SequenceArray& sequence, bool behind, const ChaseProgram& program,
                          std::span<const ChaseResult> copies) {
   const ChaseArray& array = program.arrays.front();
@@ -196,7 +194,7 @@ std::vector<LoadSequence> random_sequences(Lab& lab, const Cache& cache, const S
   return sequences;
 }
 
-// Loads of a tiny array that look like misses of this cache.
+// Fraction of the loads of a tiny array that look like misses of this cache.
 double false_misses(const Cache& cache) {
   const stats::Histogram& tiny = cache.survey->tiny;
   const double all = std::accumulate(tiny.begin(), tiny.end(), 0.0);
@@ -207,11 +205,11 @@ double false_misses(const Cache& cache) {
 
 // ---- Victims ----
 
-// An array whose elements are the walked lines of a conflict and then one of its last line.
+// Array of the walked lines of a conflict, followed by one element of its last line.
 struct VictimWalk {
   ChaseArray array;
-  std::vector<std::uint64_t> first_elements;  // of each line of the set, by age: the first in the walk
-  std::uint64_t new_element = 0;              // of the last line, right behind the walk
+  std::vector<std::uint64_t> first_elements;  // of each line of the set, by age
+  std::uint64_t new_element = 0;              // of the last line, after the walk
 };
 
 VictimWalk make_walk(const Structure& structure) {
@@ -247,12 +245,12 @@ ChaseProgram victim_program(const Site& site, const VictimWalk& walk, bool touch
 
 VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
   const VictimWalk walk = make_walk(structure);
-  // The first that misses is the victim: those before it hit, and evict nothing. A line that was touched again comes
-  // last where another cache before this one has it then.
+  // The first line that misses is the victim: those before it hit, and evict nothing. Behind another cache, a line
+  // that was touched again is looked at last, because the nearer cache has it at first.
   const std::uint64_t start = touch_first_again && structure.sets.behind
                                   ? walk.first_elements.front() + structure.sets.line_bytes / walk.array.stride_bytes
                                   : 0;
-  // When a line is loaded, by its age; the ages in the order in which they are.
+  // Position at which a line is loaded, by its age, and the ages in that order.
   const auto turn = [&](std::size_t age) {
     return (walk.first_elements[age] + walk.new_element + 1 - start) % (walk.new_element + 1);
   };
@@ -299,7 +297,7 @@ std::string name_of(const Policy& policy) {
   return policy.kind == Policy::Kind::kSegmentedLru ? "segmented_lru" : to_string(policy, 0);
 }
 
-// No model is right often enough: by chance, or a policy that is none of them.
+// No model is right often enough: eviction is random, or the policy has no model.
 Attribute without_policy(Lab& lab, const Cache& cache, const Structure& structure, const PolicyFit& fit) {
   const VictimShares plain = victim_shares(lab, cache, structure, false);
   const VictimShares touched = victim_shares(lab, cache, structure, true);
@@ -331,7 +329,7 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
     conditions.add(lab.conditions());
     return measured(conditions, name, "", std::nullopt, "policies_on_random_sequences");
   };
-  if (ways == 1) return answer("none");  // there is nothing to choose between
+  if (ways == 1) return answer("none");  // there is no choice
   const PolicyFit fit =
       settle(lab, "structure", decide_policy(random_sequences(lab, cache, structure), ways, false_misses(cache)));
   if (!fit.fits) return without_policy(lab, cache, structure, fit);

@@ -12,7 +12,7 @@
 namespace gputopo::probe {
 namespace {
 
-// What most copies saw of one load, and how many saw otherwise.
+// Majority of the copies about one load, and how many disagree.
 struct Vote {
   ServedBy served = ServedBy::kUnknown;
   std::size_t nearer_differing = 0;
@@ -35,7 +35,7 @@ Vote vote_on(const LoadSequence& sequence, std::size_t load) {
   return vote;
 }
 
-// What came to this cache of a sequence, and what most copies saw of it.
+// The loads of a sequence that reached this cache, and what most copies saw of each.
 struct ObservedSequence {
   std::vector<SetLoad> loads;
   std::vector<ServedBy> served;  // kHit, kMiss or kUnknown
@@ -46,7 +46,7 @@ struct Tally {
   std::size_t votes = 0;
   std::size_t nearer_differing = 0;
   std::size_t misses = 0;  // of all copies
-  // Loads of what had just been loaded: they hit, so what looks like a miss is noise.
+  // Loads of what was just loaded: these hit, so apparent misses are noise.
   std::size_t repeats = 0;
   std::size_t repeats_missed = 0;
 };
@@ -82,11 +82,11 @@ Tally tally_of(std::span<const LoadSequence> sequences) {
   return tally;
 }
 
-// Of each load, whether a policy has it hit.
+// Whether each load hits under a policy.
 std::vector<bool> foretell(const Policy& policy, std::size_t ways, const ObservedSequence& observed,
                            Beginning beginning) {
   const auto set = make_set(policy, ways, ways + 1, beginning);
-  std::vector<std::uint32_t> sectors(ways + 1);  // that are there of each line
+  std::vector<std::uint32_t> sectors(ways + 1);  // bits of the resident sectors, by line
   std::vector<bool> hits;
   hits.reserve(observed.loads.size());
   for (const SetLoad& load : observed.loads) {
@@ -107,8 +107,8 @@ std::vector<bool> errors_of(const std::vector<bool>& hits, const ObservedSequenc
   return wrong;
 }
 
-// A policy over all sequences: the loads that it mispredicts. What the set held at first is not known: of each sequence
-// the beginning that explains it better.
+// Loads that a policy mispredicts in all sequences. The initial state of the set is unknown: each sequence takes the
+// beginning that explains it better.
 struct PolicyTrial {
   Policy policy;
   std::vector<bool> wrong;
@@ -133,7 +133,7 @@ PolicyTrial try_policy(const Policy& policy, std::size_t ways, const std::vector
   return trial;
 }
 
-// Whether the loads on which only one of them is right speak for the first.
+// Whether the loads on which only one of the two is right favor the first.
 bool is_clearly_better(const PolicyTrial& first, const PolicyTrial& second, const PolicyParameters& parameters) {
   std::size_t different = 0;
   std::size_t right = 0;
@@ -233,16 +233,16 @@ VictimShares share_victims(std::vector<std::size_t> looked, std::span<const std:
 namespace {
 
 struct Distance {
-  double squares = 0;  // of what shares differ by from even ones, relative to those
+  double squares = 0;  // of the deviations from even shares, relative to these
   double groups = 0;
 };
 
-// Pearson's, as a part of the victims. Neighbours in the order of looking are one group until so many victims are
-// expected of it as his test takes: of hundreds of ways each has a victim or none.
+// Pearson's statistic per victim. Neighbors in the order of looking form a group until it has as many expected victims
+// as the test takes: in hundreds of ways each has one victim or none.
 Distance distance_from_even(const VictimShares& shares, double false_misses) {
   const VictimParameters parameters;
   const auto ways = static_cast<double>(shares.of_age.size());
-  // A line is taken for the victim if none before it was: because it is, or by noise if the victim comes later.
+  // A line counts as the victim if none before it did: because it is, or by noise if the victim comes later.
   std::vector<double> expected;
   double none_before = 1;
   for (std::size_t i = 0; i < shares.looked.size(); ++i) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kStaleLine = ~0u;
 
-// Lines by age: LRU and FIFO, and with protected ways segmented LRU.
+// Lines by age: LRU, FIFO and, with protected ways, segmented LRU.
 class AgedSet : public PolicySet {
  public:
   AgedSet(const Policy& policy, std::size_t ways, std::size_t lines, Beginning beginning)
@@ -67,7 +67,6 @@ class AgedSet : public PolicySet {
   std::vector<Place> places_;  // of each line
 };
 
-// Lines in ways.
 class SetOfWays : public PolicySet {
  public:
   SetOfWays(std::size_t ways, std::size_t lines, Beginning beginning)
@@ -113,7 +112,7 @@ class TreeSet : public SetOfWays {
     for (std::size_t node = ways() + way; node > 1; node /= 2) right_[node / 2] = node % 2 == 0;
   }
 
-  std::vector<bool> right_;  // of each node: where the next victim lies
+  std::vector<bool> right_;  // of each node: whether the next victim lies to the right
 };
 
 class SrripSet : public SetOfWays {
@@ -153,10 +152,10 @@ std::string to_string(const Policy& policy, std::size_t ways) {
 }
 
 std::vector<Policy> policies_of(std::size_t ways) {
-  // Protected ways of wide sets are tried in such steps: each model takes its time, and neighbours hardly differ.
+  // Most numbers of protected ways to try: each model takes its time, and neighbors hardly differ.
   constexpr std::size_t kMaxSegmented = 64;
   std::vector<Policy> policies{{.kind = Policy::Kind::kLru}, {.kind = Policy::Kind::kFifo}};
-  // Of two ways the tree knows which is older.
+  // With two ways the tree is LRU.
   if (ways > 2 && std::has_single_bit(ways)) policies.push_back({.kind = Policy::Kind::kPseudoLru});
   const std::size_t step = (ways + kMaxSegmented - 1) / kMaxSegmented;
   for (std::size_t protected_ways = step; protected_ways < ways; protected_ways += step) {

@@ -17,24 +17,23 @@ namespace gputopo::probe {
 namespace {
 
 struct StructureParameters {
-  // Seeds that are tried for conflict sets. More: sets that noise hides are found after all, or given up later.
+  // Seeds tried for conflict sets. Larger values still find sets that noise hides, and give up later.
   std::uint64_t tries = 16;
-  // Of lines to choose from, in capacities: does not fit, whatever the index.
+  // Lines to choose from, in capacities: too many to fit under any index.
   double capacities = 2;
-  // Behind another cache, elements that all lines have, as a multiple of those which that cache holds. Larger: it holds
-  // fewer of what is looked at; the walks take longer.
+  // Behind another cache: elements of all lines, as a multiple of those that it holds. Larger values let it hold fewer
+  // of them; the walks take longer.
   std::uint64_t elements_of_nearer = 8;
-  // And the least that are walked, as such a multiple: too many for it, always.
+  // Behind another cache: least that is walked, as such a multiple, always too much for it.
   std::uint64_t walked_of_nearer = 2;
-  // Of packing all that fits such a cache: nearly all of them will do.
+  // Patience of packing all that fits a cache behind another: nearly all of it will do.
   double packing_patience = 0.1;
-  // Of all attempts to find a conflict behind another cache, the least part that find one of as many lines. Smaller
-  // believes sets that noise made: lines that seem to fit are lacking in some, and there are too many in others.
+  // Behind another cache: smallest fraction of attempts that must find a conflict of the same number of lines. Smaller
+  // values accept sets that noise made, which lack lines that seem to fit or have too many.
   double agreeing_part = 0.5;
 };
 constexpr StructureParameters kStructureParameters;
 
-// All lines of its array.
 std::vector<PackingPlace> places_of(const Structure& structure) {
   std::vector<PackingPlace> places;
   for (std::uint32_t line = 0; (line + 1) * structure.sets.line_bytes <= structure.array.bytes; ++line) {
@@ -43,9 +42,8 @@ std::vector<PackingPlace> places_of(const Structure& structure) {
   return places;
 }
 
-// Bytes of a line for each of its elements. One will do, but behind another cache, which would hold as many of these
-// lines as it has of its own: there as many of all that it fetches of a line that the whole cache has far more of them
-// than that one can hold.
+// Stride of the elements of a line, in bytes. One element per line suffices, except behind another cache, which could
+// hold as many of these lines as of its own. There a line has enough elements that all lines are far too many for it.
 std::uint64_t element_stride(const Cache& cache, double lines) {
   if (cache.nearer_bytes == 0) return cache.line->bytes;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
@@ -57,8 +55,7 @@ std::uint64_t element_stride(const Cache& cache, double lines) {
   return std::max(stride, fetch);
 }
 
-// What is walked must be too much for the cache before this one, always: of that each line takes what it loads, and a
-// line of its own where those are no longer.
+// Fewest lines of a walk, always too many for the nearer cache. A line takes there what is loaded, or a whole line.
 std::size_t least_lines(const Cache& cache, const ChaseArray& array) {
   const std::uint64_t loaded = cache.line->bytes / array.stride_bytes * cache.nearest_fetch_bytes();
   const std::uint64_t taken = std::max(loaded, std::min(cache.nearer_line_bytes, cache.line->bytes));
@@ -79,8 +76,8 @@ std::optional<Conflict> conflict_by_itself(Lab& lab, FitTest& test, std::size_t 
   return conflict_of(std::move(*found));
 }
 
-// Of a cache that SMs share: too large to walk, and programs take turns. Of the lines that evict another, those that
-// conflict.
+// For a cache that SMs share: it is too large to walk, and programs take turns. Finds lines that evict a victim, then
+// those of them that conflict.
 std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const EvictionPool& pool,
                                              std::uint64_t seed) {
   const auto found = lines_evicting(lab, cache, pool, static_cast<std::uint32_t>(seed % pool.victims), seed);
@@ -92,7 +89,7 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
   try {
     conflicting = minimal_conflict(lab, test, places.size(), 1, seed);
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("structure: {}", error.what()));  // those that evict another line may show it
+    lab.log(fmt::format("structure: {}", error.what()));  // lines that evict another victim may show it
   }
   if (!conflicting) return std::nullopt;
   LineGroup lines;
@@ -100,7 +97,6 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
   return conflict_of(std::move(lines));
 }
 
-// All the lines that fit a cache behind another.
 LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
   LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.sets.lines),
@@ -109,7 +105,7 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }
-  // Even of one too many it is not this cache alone that decides what fits.
+  // A single line too many shows that not this cache alone decides what fits.
   if (static_cast<double>(packed.size()) > std::ceil(structure.sets.lines)) {
     throw Inconclusive(
         fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some, or noise hides "
@@ -121,7 +117,7 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
 
 std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const LineGroup& packed, std::size_t least,
                                              std::size_t lines, std::uint64_t seed) {
-  if (packed.size() >= lines) return std::nullopt;  // there is no other
+  if (packed.size() >= lines) return std::nullopt;  // no other line is left
   Conflict conflict{.walked = packed};
   std::mt19937_64 random(seed);
   do {
@@ -136,7 +132,7 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
   return conflict;
 }
 
-// As many as tell its structure. `next` finds one by chance, which the seed says.
+// Collects enough conflicts to tell the structure. `next` finds a random one for a seed.
 void collect_conflicts(const Lab& lab, ConflictSets& sets,
                        const std::function<std::optional<Conflict>(std::uint64_t seed)>& next) {
   std::uint64_t attempt = 0;
@@ -158,8 +154,8 @@ void collect_conflicts(const Lab& lab, ConflictSets& sets,
                       sets.most_ways(), sets.lines));
 }
 
-// Whether pairs that would be in one set, by those that were found, fit after all: twice, as what disturbs a walk does
-// not make it fit.
+// Whether pairs that should share a set, by the conflicts found, fit after all. They must fit twice; a disturbance
+// does not make them fit.
 bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
   constexpr std::size_t kPairs = 16;
   if (sets.most_ways() != 1) return false;
@@ -183,7 +179,6 @@ void require_lines(const ConflictSets& sets, double most) {
                   sets.lines, most));
 }
 
-// Of a cache that SMs share.
 Structure survey_by_eviction(Lab& lab, const Cache& cache, ConflictSets sets) {
   require_lines(sets, lab.parameters().structure_shared_lines_limit);
   const EvictionPool pool = make_eviction_pool(cache, sets.lines);
@@ -192,7 +187,6 @@ Structure survey_by_eviction(Lab& lab, const Cache& cache, ConflictSets sets) {
   return {pool.array, std::move(sets), lab.conditions()};
 }
 
-// Of one that can be walked.
 Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
   require_lines(sets,
                 sets.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit);
@@ -241,7 +235,7 @@ Attribute structure_ways(const Structure& structure) {
   Attribute attribute =
       measured(structure.conditions, static_cast<std::int64_t>(ways.value), "", ways.interval, "minimal_conflict_sets");
   if (ways.interval.low == ways.interval.high) return attribute;
-  // Of sets that are not alike: as many lines as the cache has over all of them.
+  // If sets differ: lines of the cache over its number of sets.
   const Decision<SetCount> sets = decide_sets(structure.sets);
   if (sets.value && sets.value->counted) {
     attribute.add_detail("mean_ways", rounded(structure.sets.lines / static_cast<double>(sets.value->value)));

@@ -1,7 +1,6 @@
-// The structure of a cache: sets, ways, which lines share a set, and which line gives way to a new one. Everything
-// follows from conflict sets (conflict_search.h): here they are found, and geometry_decision.h and
-// replacement_decision.h say what they tell. Fooled where a neighbour evicts lines, or a cache before this one hides
-// what is loaded.
+// Structure of a cache: sets, ways, which lines share a set, and which line is evicted. All of it follows from
+// conflict sets (conflict_search.h): they are found here, and geometry_decision.h and replacement_decision.h interpret
+// them. What fools it: a neighbor that evicts lines; a nearer cache that hides loads.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +11,17 @@
 
 namespace gputopo::probe {
 
-// What was found of a cache, once for all that follow from it.
+// Conflict sets of a cache, found once for all attributes that follow from them.
 struct Structure {
-  ChaseArray array;  // that the lines of the sets are of
+  ChaseArray array;  // holds the lines of the sets
   ConflictSets sets;
   Conditions conditions;
 
-  // Of a line of the array.
+  // Elements of a line of the array.
   [[nodiscard]] std::vector<std::uint32_t> elements_of(std::uint32_t line) const;
 };
 
-// Needs the cache's line and size. Throws Inconclusive where no conflict set holds its ground.
+// Needs the cache's line and size. Throws Inconclusive if no conflict set can be confirmed.
 [[nodiscard]] Structure survey_structure(Lab& lab, const Cache& cache);
 
 [[nodiscard]] Attribute structure_ways(const Structure& structure);

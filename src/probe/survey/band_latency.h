@@ -1,5 +1,5 @@
-// Latencies of one level behind others: walks over an array whose loads hit several. What fools it is said where it is
-// decided: band_latency_decision.h.
+// Latencies of one level behind others, from walks over an array whose loads hit several levels.
+// band_latency_decision.h says what fools them.
 #pragma once
 
 #include "probe/survey/band_latency_decision.h"
@@ -7,26 +7,26 @@
 
 namespace gputopo::probe {
 
-// Adds an untimed chain over the array to steps that have warmed it up (the first) and loaded from it, where they
-// ended. In segments, so that outliers spoil some of them and not the others.
+// Appends an untimed chain that starts where the earlier steps end: a warm-up of the array, then loads from it. The
+// chain consists of segments, so that outliers spoil only some of them.
 void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array);
-// What such a chain costs, which is all steps from `first_step` on.
+// The cost of this chain, which is all steps from `first_step` on.
 [[nodiscard]] ChainCost untimed_cost(const ChaseResult& copy, std::size_t first_step);
-// The same of a load. Throws Inconclusive where no load can take so little: it was not waited for, or the clock is
-// none.
+// The cost of a load of this chain. Throws Inconclusive for an impossibly short time: either nothing waited for the
+// load, or the clock does not count cycles.
 [[nodiscard]] double untimed_latency(const ChaseResult& copy, std::size_t first_step);
 
-// Loads with raw latencies in a band [low, high).
+// Loads with raw latencies in the band [low, high).
 struct BandLatencies {
-  std::vector<double> means_cycles;  // of each copy of a program, the timer's cost taken off
-  stats::Histogram histogram;        // of all copies and all loads, raw
-  bool untimed = false;              // the means are of untimed chains
+  std::vector<double> means_cycles;  // of each copy of a program, without the timer cost
+  stats::Histogram histogram;        // raw latencies of all loads of all copies
+  bool untimed = false;              // the means come from untimed chains
 };
-// Of step `step` of a program's copies. Throws Inconclusive where too few loads are in the band.
+// Reads step `step` of a program's copies. Throws Inconclusive if too few loads are in the band.
 [[nodiscard]] BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::size_t step,
                                                  double low_cycles, double high_cycles, double timer_cycles);
-// Of walks over an array in its first order. Where nearly all loads are in
-// the band untimed chains tell: timing a load does not always cost the same.
+// Walks the array in its first order. If nearly all loads are in the band, untimed chains give the means, because the
+// cost of timing a load varies.
 [[nodiscard]] BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
                                            double high_cycles);
 

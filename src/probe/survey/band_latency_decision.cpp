@@ -28,7 +28,7 @@ ChainCost chain_cost(std::span<const Segment> segments, const BandLatencyParamet
     }
     return stats::undisturbed_mean(cycles);
   };
-  // Of a load, and the passes that come with it.
+  // Cycles per load, with its share of the passes.
   const auto rate = [&](const std::array<std::uint64_t, 2>& lengths) {
     return (cycles_of(lengths[1]) - cycles_of(lengths[0])) / static_cast<double>(lengths[1] - lengths[0]);
   };

@@ -5,8 +5,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Whether each load missed, by the majority of the passes, so that a neighbour's eviction in one of them does not
-// count.
+// Whether each load missed. The majority of the passes decides, so a neighbor's eviction in one pass does not count.
 std::vector<bool> missed_by_most(std::span<const std::vector<std::uint32_t>> latencies, double limit_cycles) {
   std::vector<std::uint32_t> misses;
   for (const auto& pass : latencies) {
@@ -18,8 +17,8 @@ std::vector<bool> missed_by_most(std::span<const std::vector<std::uint32_t>> lat
   return missed;
 }
 
-// Part of the loads whose hit or miss is what a granularity of so many strides predicts. Misses and hits count the
-// same, however rare one of them is. Nothing where no load but the first is at a multiple.
+// Part of the loads whose hit or miss a granularity of `strides` strides predicts. Misses and hits weigh the same,
+// however rare one of them is. Empty if only the first load is at a multiple.
 std::optional<double> agreement_with(const std::vector<bool>& missed, std::uint64_t strides) {
   double boundary_misses = 0;
   double boundaries = 0;
@@ -77,8 +76,7 @@ double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, cons
 
 FetchGranularity fetch_granularity_of(const Cache& cache, std::span<const std::vector<std::uint32_t>> passes,
                                       const Parameters& parameters) {
-  // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
-  // be as slow as near memory.
+  // A fetch fills the nearest part of the cache. Hits of far L2, if there is one, may be as slow as near memory.
   const double fetched_limit =
       hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
   return fetch_granularity_of(passes, cache.site().least_stride_bytes(), fetched_limit, parameters.line_limit_bytes);
@@ -105,7 +103,7 @@ Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples
   Attribute attribute = measured_exactly(fetch.conditions, static_cast<std::int64_t>(fetch.bytes), "B", "cold_pass");
   attribute.add_detail("agreement", fetch.agreement);
   if (!keep_samples) return attribute;
-  // Points: a line from each hit to the next miss would be a comb.
+  // Points, because a line from each hit to the next miss would look like a comb.
   SampleTable table =
       make_table("cold_pass", Plot::kPoints,
                  {axis("offset_bytes", "offset", "B"), values("raw_latency_cycles", "raw latency", "cycles")});

@@ -32,8 +32,8 @@ ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t ind
 }
 
 void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t end) {
-  // Latencies that a step keeps are in shared memory, which is taken from L1: the smallest carve-out must hold them.
-  // What runs alone is asked of caches behind that.
+  // The latencies that a step keeps occupy shared memory, which reduces L1, and the smallest carve-out must hold them.
+  // Exclusive programs examine caches behind L1, so they may keep more.
   constexpr std::uint32_t kKept = 512;
   constexpr std::uint32_t kKeptAlone = 4096;
   program.timed_cap = program.exclusive ? kKeptAlone : kKept;
@@ -85,7 +85,7 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
                                  to_string(survey.site.space), survey.levels.size(),
                                  survey.levels.size() == 1 ? "" : "s", depth + 1));
   }
-  // All levels but memory together are told apart from it wherever the last of them is.
+  // Merged levels only need to be distinguishable from memory, so the last of them decides.
   const std::size_t last = merge_rest ? survey.levels.size() - 2 : depth;
   const bool translated = !survey.translation.added_cycles.empty();
   if (survey.unsure_level && last >= *survey.unsure_level && translated) {
@@ -107,20 +107,20 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
 }
 
 std::size_t levels_within(const Survey& survey, std::uint64_t bytes) {
-  // Times the bytes that a level holds for nothing to reach past it. Smaller: sets that overflow early go unseen.
+  // Factor by which a level must exceed the bytes to hold them clearly. Smaller values miss early set overflows.
   constexpr double kClearly = 1.25;
   for (std::size_t level = 0; level + 1 < survey.levels.size(); ++level) {
     const Cache part =
         read_again({.survey = &survey, .first_level = level, .last_level = level, .fetch_bytes = survey.fetch_bytes});
     if (part.held_bytes() >= kClearly * static_cast<double>(bytes))
-      return level + 2;  // and memory, by the first touches
+      return level + 2;  // and memory, which serves the first touches
   }
   return survey.levels.size();
 }
 
 Cache read_again(Cache cache) {
   const Survey& survey = *cache.survey;
-  // The first footprints are small enough for what SMs share, and too large for some caches of their own.
+  // The first footprints are small enough for caches that SMs share, but exceed some caches of a single SM.
   const bool may_be_tiny = cache.first_level == 0 && !survey.site.exclusive;
   const SweepReading reading =
       read_sweep(survey.footprints_bytes, survey.histograms, survey.tiny,

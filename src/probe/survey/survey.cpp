@@ -13,24 +13,24 @@ namespace gputopo::probe {
 namespace {
 
 struct SurveyParameters {
-  // Timed loads of the tiny array: enough for its outliers to show as such.
+  // Timed loads of the tiny array: enough to tell its outliers.
   std::uint64_t tiny_timed_loads = 1024;
-  // Outliers of the timed loads would end up in the timer's cost: this part of either end is left out.
+  // Part that is trimmed from either end of the timed loads, so that outliers do not end up in the timer cost.
   double timer_trim = 0.1;
-  // First touches, one load a line: enough to see memory's latency. Their stride is larger than any line seen so far.
+  // First touches, one load per line: enough to see the latency of memory. The stride exceeds any line seen so far.
   std::uint64_t cold_loads = 64;
   std::uint64_t cold_stride_bytes = 512;
-  // Of each pass at the smallest stride: some dozens of the longest fetches.
+  // Bytes of each pass at the smallest stride: some dozens of the longest fetches.
   std::uint64_t cold_pass_bytes = 8192;
-  // Stride of what evicts: the shortest fetch seen so far.
+  // Stride of the evictor: the shortest fetch seen so far.
   std::uint64_t evictor_stride_bytes = 32;
-  // Part of a space with a limit that first touches take, and that all passes take together.
+  // Divisors of a limited space: the parts that first touches take, and that all passes take together.
   std::uint64_t cold_loads_divisor = 2;
   std::uint64_t cold_passes_divisor = 4;
 };
 constexpr SurveyParameters kSurveyParameters;
 
-// Latency of loads that all hit: untimed, so exact; and timed, so that the timer's cost is the difference.
+// The latency of loads that all hit: untimed and therefore exact, and timed. The difference is the timer cost.
 void run_tiny(Lab& lab, Survey& survey) {
   const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
   survey.tiny_bytes = array.bytes;
@@ -51,7 +51,7 @@ void run_tiny(Lab& lab, Survey& survey) {
   survey.timer_cycles = stats::median(timer_costs);
 }
 
-// Of `wanted` bytes what a space with a limit gives a part for.
+// Reduces `wanted` to a part of the space if the space has a limit.
 std::uint64_t affordable(const Site& site, std::uint64_t wanted, std::uint64_t divisor) {
   return site.limit_bytes == 0 ? wanted : std::min(wanted, site.limit_bytes / divisor);
 }
@@ -62,9 +62,9 @@ void run_cold(Lab& lab, Survey& survey) {
   survey.cold_passes = std::move(cold.passes);
 }
 
-// A footprint is walked, and then loads of it are counted. Alone: a sample in shuffled order after a touch, because one
-// thread could not walk it all. Otherwise the same order again: under LRU replacement a footprint over the capacity
-// then misses wherever a set overflows.
+// Walks a footprint and then counts loads of it. In an exclusive program the block touches the footprint and a
+// shuffled sample is counted, because one thread cannot walk it all. Otherwise the same order is walked again: with
+// LRU replacement, a footprint beyond the capacity then misses wherever a set overflows.
 ChaseProgram sweep_program(const Lab& lab, const Survey& survey, std::uint64_t bytes) {
   const Site& site = survey.site;
   const ChaseArray array =
@@ -118,8 +118,8 @@ struct LevelsFound {
   std::optional<std::size_t> unsure;
 };
 
-// Of the histograms of footprints. Constant caches have been as small as the sweep's first footprints, and have no
-// slices: there the tiny array alone may be what is nearest.
+// Levels from the histograms of footprints. Constant caches have been as small as the first footprints and have no
+// slices, so there the tiny array alone may show the nearest level.
 LevelsFound levels_of(const Survey& survey, const std::vector<stats::Histogram>& footprints) {
   stats::CloseLevelParameters parameters;
   if (survey.site.space == Space::kConstant) parameters.least_first_footprints = 1;
@@ -135,7 +135,7 @@ LevelsFound levels_of_all(const Survey& survey) {
   return levels_of(survey, all);
 }
 
-// A cache that the vendor does not tell of may be larger than any footprint of what it does tell.
+// A cache that the vendor does not report may be larger than the footprints that the reported caches suggest.
 void sweep_shared(Lab& lab, Survey& survey) {
   std::optional<SweepPart> part = shared_sweep(static_cast<double>(lab.last_cache_bytes()));
   while (part) {
@@ -146,8 +146,8 @@ void sweep_shared(Lab& lab, Survey& survey) {
   }
 }
 
-// Near memory and far memory are no two caches, and no matter whether they are told apart. Of footprints whose loads do
-// not wait for translations: levels that those make are none.
+// Near and far memory are not two caches, and it does not matter whether they can be told apart. `footprints` should
+// not wait for translations, which would add levels of their own.
 LevelsFound merge_memory(const Survey& survey, LevelsFound found, const std::vector<stats::Histogram>& footprints) {
   if (!survey.site.exclusive) return found;
   found.levels = with_memory_as_one(std::move(found.levels), footprints, survey.cold);
@@ -155,8 +155,8 @@ LevelsFound merge_memory(const Survey& survey, LevelsFound found, const std::vec
   return found;
 }
 
-// Loads of footprints beyond a TLB wait for its misses: levels that those make are left out, and the footprints too
-// where those before them show all there is.
+// Loads of footprints beyond the reach of a TLB wait for its misses. Removes the levels that such misses form, and
+// drops these footprints if smaller ones show all levels.
 void set_translation_aside(Lab& lab, Survey& survey, const Translation& translation) {
   const auto within = static_cast<std::size_t>(
       std::ranges::upper_bound(survey.footprints_bytes, translation.free_bytes) - survey.footprints_bytes.begin());
@@ -199,8 +199,8 @@ ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_byte
   for (std::uint32_t i = 0; i < arrays.size(); ++i) {
     steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
   }
-  // Of what SMs share it takes that much to evict it; arrays that the kernel itself has written may be in L1, and all
-  // that such arrays may still take drives them out.
+  // Evicting what SMs share takes that much. Local arrays are written by the kernel and may be in L1; an array of all
+  // the remaining room evicts them.
   const bool evicts = site.exclusive || site.space == Space::kLocal;
   if (evicts) {
     const std::uint64_t used = std::accumulate(arrays.begin(), arrays.end(), std::uint64_t{0},
@@ -237,9 +237,9 @@ void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes) {
 
 namespace {
 
-// By the nearest cache: what hits it, though nothing had been loaded from there. A next level that is hardly farther
-// looks like hits of it, of all that its own fetches bring: where what is hardly slower than the tiny array makes a
-// clear pattern of shorter fetches, that is the nearest's.
+// The fetch granularity of the nearest cache: its hits in passes over arrays that were in no cache. Hits of a next
+// level that is hardly slower look like hits of the nearest one. If loads hardly slower than the tiny array form a
+// clear pattern of shorter fetches, that pattern is the nearest cache's.
 std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   const double limit = std::min(nearest_limit_cycles(survey.tiny), survey.levels.front().high_cycles);
   const std::uint64_t stride = survey.site.least_stride_bytes();
@@ -248,7 +248,7 @@ std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   };
   const FetchGranularity wide = fetch_below(limit);
   const FetchGranularity narrow = fetch_below(hit_limit_in_cold_pass({{survey.tiny}}, {.high_cycles = limit}));
-  // Where all loads are slower than the tiny array, as of lines that lie farther away, nothing hit: that is no pattern.
+  // If all loads are slower than the tiny array, as on lines far away, none hit and there is no pattern.
   const bool is_clear = narrow.bytes > stride && narrow.agreement >= FetchGranularityParameters{}.min_agreement;
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
@@ -259,7 +259,7 @@ void find_levels(Survey& survey) {
   survey.unsure_level = found.unsure;
 }
 
-// Once more, so that no load that is counted waits for a translation. Then nothing need be set aside.
+// Sweeps again without counting loads that wait for translations. Then no level needs to be set aside.
 void sweep_in_places(Lab& lab, Survey& survey) {
   survey.translation = {};
   sweep_footprints(lab, survey);
@@ -287,8 +287,8 @@ Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() >= 2) {
     survey.levels.front().high_cycles = nearest_limit_cycles(survey.tiny);
-    // The next level may be nearer than that: then what was fetched into it looked like hits of the first, and the
-    // sweep's loads were too far apart.
+    // The next level may be nearer than that limit. Then what was fetched into it looked like hits of the first level,
+    // and the loads of the sweep were too far apart.
     do {
       survey.fetch_bytes = fetched_at_once(lab, survey);
       sweep_footprints(lab, survey);

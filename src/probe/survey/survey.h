@@ -1,28 +1,27 @@
-// The survey of a space: tiny array, cold passes, then a sweep over footprints whose single loads are clustered into
-// levels (stats/levels.h). What fools it: levels whose latencies overlap, slices far apart that look like levels; what
-// the sweep tells of one cache is decided in sweep_decision.h.
+// The survey of a space: a tiny array, cold passes, then a sweep over footprints whose single loads are clustered into
+// levels (stats/levels.h). What fools it: levels with overlapping latencies; distant slices that look like levels.
+// sweep_decision.h decides what the sweep says about one cache.
 #pragma once
 
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-// What a tiny array alone tells of a space: the latency of the nearest level and what timing costs.
+// Runs the tiny array alone, which gives the latency of the nearest level and the timer cost.
 [[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
-// The rest of it: all levels. `translation_of`: of a space whose loads are translated behind an SM.
+// Finds all levels. `translation_of`: for a space whose loads are translated outside the SM.
 [[nodiscard]] Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of = {});
-// Of memory: first touches, one load a line, and passes over arrays of their own at the smallest stride.
+// Loads from memory: first touches, one load per line, and passes over other arrays at the smallest stride.
 struct ColdLoads {
   stats::Histogram first_touches;
-  std::vector<std::vector<std::uint32_t>> passes;  // raw latencies of each
+  std::vector<std::vector<std::uint32_t>> passes;  // raw latencies of each pass
 };
-// None is in a cache: arrays of a new program are in no cache of an SM, and what the SMs share is evicted first.
-// `l2_fetch_bytes` as ChaseProgram's; throws NotSupportedError where there is no such limit.
+// No load hits a cache: no SM has the arrays of a new program in a cache, and the program first evicts what SMs share.
+// `l2_fetch_bytes`: as in ChaseProgram; throws NotSupportedError if the device has no such limit.
 [[nodiscard]] ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_bytes = 0);
 
-// Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
-// `enough_bytes`: a footprint that is expected to exceed the nearest cache; the sweep goes on beyond it where it does
-// not. 0: none is known.
+// Sweeps the footprints of a survey with known fetch granularity and levels (again, for another carve-out).
+// `enough_bytes`: a footprint that should exceed the nearest cache, or 0; the sweep goes on if it does not.
 void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes = 0);
 
 }  // namespace gputopo::probe

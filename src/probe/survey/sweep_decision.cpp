@@ -22,7 +22,7 @@ double part_in(const stats::Histogram& loads, const stats::Level& level) {
 }  // namespace
 
 std::vector<double> SweepPart::footprints() const {
-  constexpr double kRounding = 1.001;  // of the sum of all steps
+  constexpr double kRounding = 1.001;  // allows for the rounding errors of all steps
   std::vector<double> footprints;
   for (double bytes = from_bytes; bytes <= to_bytes * kRounding; bytes *= std::exp2(1 / per_octave)) {
     footprints.push_back(bytes);
@@ -110,7 +110,7 @@ std::vector<stats::Level> levels_without_translation(const std::vector<stats::Le
   for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
     const double nearer = kept[i].mode_cycles + added_cycles.back();
     const double farther = kept[i + 1].mode_cycles;
-    // Farther loads that all wait for misses too do not come nearer than that.
+    // Farther loads that also wait for a miss are even slower.
     kept[i].high_cycles = kept[i + 1].low_cycles = std::max((nearer + farther) / 2, kept[i].mode_cycles);
   }
   kept.front().low_cycles = 0;
@@ -131,7 +131,7 @@ std::optional<std::size_t> level_hidden_by_translation(const std::vector<stats::
 std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
                                              std::span<const stats::Histogram> footprints, const stats::Histogram& cold,
                                              const MemoryLevelsParameters& parameters) {
-  // The first level is no memory's, or there is no cache.
+  // The first level is not memory, or there would be no cache.
   while (levels.size() > 2) {
     const stats::Level& last = levels.back();
     const stats::Level& before = levels[levels.size() - 2];
@@ -139,7 +139,7 @@ std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
       return part_in(loads, before) > parameters.without_farther && part_in(loads, last) < parameters.hardly_any;
     });
     const bool may_be_far_part = levels.size() <= parameters.levels_of_caches + 1;
-    // Then the last is what memory takes where its pages are far apart.
+    // If so, the last level is memory with pages that are far apart.
     const bool is_memory = part_in(cold, before) >= parameters.nearly_all_cold;
     if (!is_memory && is_alone && may_be_far_part) break;
     if (!is_memory && part_in(cold, before) < parameters.of_cold) break;
@@ -175,18 +175,18 @@ SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::sp
   for (std::size_t i = 0; i < footprints_bytes.size(); ++i) {
     const double hits = stats::fraction_below(histograms[i], band.limit_cycles);
     const auto bytes = static_cast<double>(footprints_bytes[i]);
-    // The largest, even if a smaller one missed: what is part of an array that fits does too, so that was a neighbour.
+    // The largest counts even if a smaller one missed: parts of an array that fits also fit, so a neighbor intervened.
     if (hits >= 1 - tiny_noise - parameters.fits_tolerance) {
       reading.fits_bytes = footprints_bytes[i];
       if (stats::total_count(histograms[i]) >= parameters.min_loads) noises.push_back(1 - hits);
     }
     const double nearer = stats::fraction_below(histograms[i], band.floor_cycles);
     reading.nearer_bytes = std::max(reading.nearer_bytes, static_cast<std::uint64_t>(nearer * bytes));
-    // So few hits may all be misses.
+    // Hits this rare may all be misses that look like hits.
     if (hits <= parameters.misjudged_at_most * band.misjudged) continue;
     reading.resident_bytes = std::max(reading.resident_bytes, (1 - (1 - hits) / band.misses_at_most) * bytes);
   }
-  // The upper half of what fits may already hold the first misses.
+  // The upper half of the footprints that fit may already contain the first misses.
   noises.resize((noises.size() + 1) / 2);
   reading.noise = stats::median(noises);
   return reading;

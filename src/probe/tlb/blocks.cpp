@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// One line of each block, any of it: the lines must not meet in the sets of the cache behind the translation either.
+// A random line of each block: the lines must not conflict in the sets of the cache behind the TLB either.
 ChaseArray random_lines(const PageWalker& walker, std::uint64_t block, std::uint64_t span, std::mt19937_64& random) {
   const std::uint64_t line = walker.line_for(span);
   ChaseArray array = make_array(walker.site(), span / block * block, line);
@@ -20,7 +20,7 @@ ChaseArray random_lines(const PageWalker& walker, std::uint64_t block, std::uint
   return array;
 }
 
-// Fewer than two show nothing, and where a cache of the SM serves loads, fewer than have as many lines as exceed it.
+// At least two blocks; if a cache of the SM serves loads, they must have as many lines as exceed it.
 std::uint64_t largest_block(const PageWalker& walker, std::uint64_t span) {
   std::uint64_t block = std::bit_floor(span / 2);
   while (block > walker.parameters().line_bytes && span / block * walker.window_lines(block) < walker.nearest().lines) {
@@ -43,7 +43,7 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
   const auto span = static_cast<std::uint64_t>(span_bytes);
   const std::uint64_t rounds = is_noisy(signature) ? walker.parameters().orders : 1;
   std::mt19937_64 random(walker.lab().seed());
-  std::vector<TouchedBlocks> found;  // the largest first: they are few, and small ones tell nothing of large pages
+  std::vector<TouchedBlocks> found;  // largest first: they are few, and small ones tell nothing of large pages
   const std::uint64_t smallest =
       std::max(walker.parameters().smallest_page_bytes, std::bit_ceil(span / walker.max_pages()));
   for (std::uint64_t block = largest_block(walker, span); block >= smallest && !are_within_page(found); block /= 2) {

@@ -1,4 +1,4 @@
-// Blocks of pages, touched at one random place each.
+// Blocks of pages that are touched at one random place each.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace gputopo::probe {
 
 struct TlbBlockParameters {
-  // Blocks reach so many times as far as the level. More: nearly all blocks miss, whatever its sets; needs more memory.
+  // Span of the blocks in reaches of the level. Larger values make most miss whatever the sets, but need more memory.
   double beyond = 1.6;
-  // Blocks must reach at least so many times as far, or nothing is told.
+  // Smallest such span; if memory allows less, nothing is reported.
   double least_beyond = 1.2;
-  // Beyond so many blocks, those of one walk speak for all.
+  // With more blocks than this, the places of one walk represent all walks.
   std::size_t many_blocks = 512;
 };
 
-// Blocks of a span, touched in order at one random place each (at random, or the sets of the level would be used
-// unevenly), and the part of them that misses, for ascending sizes of blocks. `nearer`: the level before.
+// The part of the blocks that misses, for ascending block sizes. Blocks of the span are touched in order, at one
+// random place each, because regular places would use the sets of the level unevenly. `nearer`: the level before.
 [[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSignature& signature,
                                                       const NearerTlb& nearer, double span_bytes,
                                                       const TlbBlockParameters& parameters = {});

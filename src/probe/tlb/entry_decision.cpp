@@ -10,8 +10,7 @@
 namespace gputopo::probe {
 namespace {
 
-// By how much the missed part of any size is off in such a TLB, or as much as it takes to be no better than `best`:
-// from the largest blocks on, which are few.
+// The largest error in the missed part of any size, or at least `best`. Begins with the few large blocks.
 double worst_error(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t begin,
                    std::uint64_t sets, std::uint64_t ways, double best) {
   double worst = 0;
@@ -21,13 +20,13 @@ double worst_error(const std::vector<TouchedBlocks>& blocks, std::uint64_t page,
   return worst;
 }
 
-// With the ways that fit best; some error of more than `most` where that is more.
+// The error with the best number of ways, or slightly more than `most` if it exceeds that.
 double error_of_page(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t entries, double most,
                      const TlbEntryParameters& parameters) {
   double best = std::nextafter(most, 2.0);
   for (std::uint64_t wanted = 1; wanted <= 2 * entries; wanted *= 2) {
     const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + wanted / 2) / wanted);
-    // As many entries in all, or what fewer of them miss is taken for what this page explains.
+    // Keeps the number of entries: if there were fewer, their misses would seem to support this page.
     const std::uint64_t ways = (entries + sets / 2) / sets;
     for (std::uint64_t i = 0; i < parameters.beginnings; ++i) {
       const std::uint64_t begin = i * page / parameters.beginnings;
@@ -45,13 +44,13 @@ double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, st
   double touched = 0;
   for (const std::vector<std::uint64_t>& places : blocks.places_bytes) {
     std::vector<std::uint32_t> of_set(sets);
-    // As if the page before the first had been touched.
+    // Starts as if the page before the first had been touched.
     std::uint64_t page_end = 0;
     std::uint64_t set = sets - 1;
     for (const std::uint64_t place : places) {
       const std::uint64_t address = begin_bytes + place;
       if (address < page_end) continue;
-      // Most blocks are on the next page, which is quicker to find than to divide twice; there may be millions.
+      // Most blocks are on the next page, which is found without two divisions; there may be millions of blocks.
       if (address - page_end < page_bytes) {
         page_end += page_bytes;
         set = set + 1 == sets ? 0 : set + 1;
@@ -73,14 +72,14 @@ bool are_within_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryPar
   if (most == blocks.end() || most->missed < parameters.many_missed) return false;
   const auto few = [&](const TouchedBlocks& one) { return one.missed < parameters.sharing_part * most->missed; };
   const auto smaller = std::next(most);
-  // Halves of a page miss half as often. Of a few large blocks many may miss by chance; then their halves do not.
+  // Halves of a page miss half as often. If many of a few large blocks miss by chance, their halves do not.
   if (smaller == blocks.end() || few(*smaller)) return false;
   const auto sizes = static_cast<std::ptrdiff_t>(parameters.sharing_sizes);
   return blocks.end() - smaller > sizes && std::all_of(blocks.end() - sizes, blocks.end(), few);
 }
 
 std::vector<TouchedBlocks> up_to_fitting(std::vector<TouchedBlocks> blocks, const TlbEntryParameters& parameters) {
-  // Small blocks share a page, and hardly any of them misses either.
+  // Starts here because small blocks share a page, so that hardly any of them misses either.
   const auto many =
       std::ranges::find_if(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; });
   std::size_t fitting = 0;
@@ -99,7 +98,7 @@ std::uint64_t page_that_halves_share(const std::vector<TouchedBlocks>& blocks, d
   const auto most = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed);
   if (most == blocks.begin() || most == blocks.end() || most->missed < parameters.nearly_all_missed) return 0;
   const auto half = std::prev(most);
-  // Where quarters of pages miss more than halves, these met in few sets by chance.
+  // If quarters of pages miss more than halves, the halves fell into few sets by chance.
   if (half != blocks.begin() && std::prev(half)->missed > half->missed + parameters.half_error + error) return 0;
   const double off = std::abs(half->missed - most->missed / 2);
   return off < parameters.half_error + error ? most->bytes : 0;
@@ -107,15 +106,14 @@ std::uint64_t page_that_halves_share(const std::vector<TouchedBlocks>& blocks, d
 
 TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double reach_bytes, double error,
                              const TlbEntryParameters& parameters) {
-  // Of blocks as large as a page many must; what never does is explained by any page that is small enough.
+  // Blocks as large as a page must miss often. If none do, any page that is small enough explains them.
   if (std::ranges::none_of(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; })) {
     return {0, "of blocks of no size many miss"};
   }
   if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
     return {page, fmt::format("nearly all pages of {} B miss, and their halves half as often", page)};
   }
-  // The least first. Large pages are few, and soon counted; of the others those that explain less than two are not
-  // looked at to the end.
+  // Sorted by error. Large pages are few and quickly counted; error_of_page() abandons the others once two are better.
   std::vector<std::pair<double, std::uint64_t>> errors_of_pages;
   const auto most = static_cast<std::uint64_t>(std::max(0.0, reach_bytes / 2));
   for (std::uint64_t page = std::bit_floor(most); page >= parameters.smallest_page_bytes; page /= 2) {

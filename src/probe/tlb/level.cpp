@@ -17,15 +17,15 @@
 namespace gputopo::probe {
 namespace {
 
-// A level whose entries are looked for.
+// A level whose entries are examined.
 struct Target {
   const PageWalker& walker;
   const NearerTlb& nearer;
   const TlbLevelParameters& parameters;
-  std::uint64_t variant = 0;  // of the lines that are walked
+  std::uint64_t variant = 0;  // choice of the lines that are walked
 
   void log(const std::string& line) const { walker.lab().log("tlb: " + line); }
-  // As many as it takes for one page that misses to stand out.
+  // Enough passes for one page that misses to stand out.
   [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, const MissSignature& signature) const {
     WalkPasses passes = walker.passes_over(pages, is_noisy(signature));
     if (is_noisy(signature)) return passes;
@@ -38,8 +38,8 @@ struct Target {
   }
 };
 
-// Where a miss costs little it matters which lines are walked: those over most of the reach, as later, all of which
-// fit. Of the nearest level: behind it few loads hit it, and it adds noise of its own.
+// If a miss costs little, noise depends on the walked lines: measured on lines over most of the reach, as later, which
+// all fit. Only for the nearest level: behind it, few loads hit that level, and it adds noise of its own.
 MissSignature with_noise_of_lines(const Target& target, MissSignature signature, double reach_bytes) {
   if (!is_noisy(signature) || target.nearer.reach_bytes > 0) return signature;
   const PageWalker& walker = target.walker;
@@ -64,7 +64,7 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   return signature;
 }
 
-// Between the last reach of the sweep that fits and the first that does not, in pages of that one.
+// Searches between the last reach of the sweep that fits and the first that does not, with the stride of the latter.
 CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                        const SweepPoint& first_after) {
   const std::uint64_t stride = first_after.stride_bytes;
@@ -79,7 +79,7 @@ CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, con
 struct Entry {
   std::uint64_t bytes = 0;
   std::uint64_t smallest_block_bytes = 0;
-  double most_missed = 1;  // of the blocks of a size
+  double most_missed = 1;  // largest missed part of any block size
 };
 
 Entry find_entry(const Target& target, const MissSignature& signature, double reach_bytes) {
@@ -98,7 +98,7 @@ double missed_part_of(const Target& target, const MissSignature& signature, cons
   return missed_part(load_pages(target.walker, {count}).front().histogram, signature);
 }
 
-// An entry as large as the smallest blocks, none of which shared a miss.
+// Checks an entry that is as large as the smallest blocks, none of which shared a miss.
 bool entry_may_be_smaller(const Target& target, const MissSignature& signature, const TlbLevel& level,
                           const SweepPoint& step, const TlbCheckParameters& parameters) {
   const PageWalker& walker = target.walker;
@@ -119,13 +119,13 @@ bool entry_may_be_smaller(const Target& target, const MissSignature& signature, 
   return may_be_smaller(misses);
 }
 
-// So much of the pages that fit, in entries.
+// This part of the pages that fit, in entries.
 std::uint64_t pages_of(const TlbLevel& level, double part) {
   const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
 }
 
-// Of pages that fit, on the first lines of which these stay in the cache behind. Nothing where none do.
+// A walk over pages that fit, with the first choice of lines that stay in the cache behind. Nothing if none do.
 std::optional<stats::Histogram> find_hits(Target& target, const MissSignature& signature, const TlbLevel& level) {
   const std::uint64_t pages = pages_of(level, target.parameters.fitting_part);
   for (target.variant = 0; target.variant < target.parameters.variants; ++target.variant) {
@@ -136,20 +136,20 @@ std::optional<stats::Histogram> find_hits(Target& target, const MissSignature& s
   return std::nullopt;
 }
 
-// What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
+// The cost of a miss and the rate of false misses, from pages that fit and pages that all miss.
 MissSignature sharpened_on_entries(const Target& target, const MissSignature& signature, const TlbLevel& level,
                                    const stats::Histogram& hits) {
   std::optional<stats::Histogram> misses;
   const std::uint64_t many = pages_of(level, target.parameters.all_miss);
   if (many * level.entry_bytes <= target.walker.largest_bytes()) {
     WalkPasses passes = target.passes_over(many, signature);
-    if (!is_noisy(signature)) passes.passes = target.parameters.least_passes;  // a mean of them all, no single page
+    if (!is_noisy(signature)) passes.passes = target.parameters.least_passes;  // a mean of all, no single page
     misses = target.walker.walk(many, level.entry_bytes, target.nearer, passes, target.variant);
   }
   return sharpened(signature, hits, misses);
 }
 
-// Of contiguous pages of one entry each: enough passes for the one set that first has a page too many to stand out.
+// For contiguous pages of one entry each, with enough passes for the first set with a page too many to stand out.
 MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signature, std::uint64_t entry) {
   return [&target, signature, entry](std::uint64_t pages) {
     const double part = missed_part(target.walk(pages, entry, signature), signature);
@@ -160,8 +160,8 @@ MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signatu
   };
 }
 
-// Where the sets of a level overflow one after the other, they all have when as many pages more were loaded as there
-// are sets. Sets that a hash fills unevenly do not, and begin to overflow before the level is full.
+// Sets that overflow one after the other have all overflowed after as many further pages as there are sets. Sets that
+// a hash fills unevenly have not, and begin to overflow before the level is full.
 bool overflows_to_the_last(const Target& target, const MissSignature& signature, const TlbLevel& level,
                            const MissedPagesOf& missed, const TlbCheckParameters& parameters) {
   const double fits = std::round(level.last_fit_bytes / static_cast<double>(level.entry_bytes));
@@ -173,8 +173,8 @@ bool overflows_to_the_last(const Target& target, const MissSignature& signature,
   return missed(all).count >= part * static_cast<double>(all);
 }
 
-// Of pages that fit, the last ones take no longer than the first: means over many loads, where noise hides single
-// misses. Noise that lengthens one look by chance hardly does the next one.
+// Whether the last pages that fit take no longer than the first, by means over many loads, because noise hides single
+// misses. Noise that prolongs one look by chance hardly prolongs the next.
 bool all_fit(const Target& target, const MissSignature& signature, const TlbLevel& level,
              const TlbCheckParameters& parameters) {
   if (!is_noisy(signature)) return true;
@@ -190,8 +190,7 @@ bool all_fit(const Target& target, const MissSignature& signature, const TlbLeve
   return false;
 }
 
-// Twice as many pages as fit, half as far apart: whether they fit too, or entries cover less than the pages of the
-// sweep were apart.
+// Whether twice as many pages half as far apart fit too; otherwise entries cover less than the stride of the sweep.
 bool finer_pages_fit(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                      const TlbCheckParameters& parameters) {
   const std::uint64_t stride = last_before.stride_bytes / 2;
@@ -203,7 +202,7 @@ bool finer_pages_fit(const Target& target, const MissSignature& signature, const
   return missed_part(points.front().histogram, signature) < parameters.hardly_missed;
 }
 
-// Fewer pages than fit, farther apart: whether they miss, because it is the bytes they reach over that count.
+// Whether fewer pages than fit miss if they are farther apart, because the bytes that they span count.
 bool counts_bytes(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                   const TlbCheckParameters& parameters) {
   const PageWalker& walker = target.walker;
@@ -217,7 +216,7 @@ bool counts_bytes(const Target& target, const MissSignature& signature, const Sw
   return true;
 }
 
-// The first reach of the sweep from which on nearly all pages miss: no level is larger, whatever its sets.
+// The first reach of the sweep from which nearly all pages miss: no level is larger, whatever its sets.
 double all_miss_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
                       const TlbCheckParameters& parameters) {
   const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
@@ -227,31 +226,30 @@ double all_miss_bytes(const MissSignature& signature, const std::vector<SweepPoi
   return static_cast<double>(points.back().reach_bytes);
 }
 
-// The last reach of the sweep before loads wait for the nearest level's misses in the mean, where noise hides single
-// ones.
+// The last reach of the sweep before misses of the nearest level raise the mean, if noise hides single misses.
 double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
                        const TlbLevelParameters& parameters) {
-  std::vector<double> of_small;  // the smaller half of what is before the step
+  std::vector<double> of_small;  // the smaller half of the points before the step
   for (std::size_t i = 0; i <= rise.last_before / 2; ++i) of_small.push_back(points[i].mean_cycles);
   const double most = stats::median(of_small) + parameters.mean_rise * signature.rise_cycles;
   std::size_t fits = rise.last_before;
   while (fits > 0 && points[fits].mean_cycles > most) --fits;
-  if (fits > 0) --fits;  // there a few may miss
+  if (fits > 0) --fits;  // a few may miss there
   return static_cast<double>(points[fits].reach_bytes);
 }
 
-// More than chance and the lines that are loaded make of none.
+// More misses than chance and the choice of lines produce.
 bool has_misses(const SweepPoint& point, const MissSignature& signature) {
   const auto loads = static_cast<double>(stats::total_count(point.histogram));
   return missed_part(point.histogram, signature) >
          missed_by_chance(signature, loads) + untold_part(signature, static_cast<double>(point.pages()));
 }
 
-// What of the reach is known without entries to count.
+// The reach, as far as it is known without countable entries.
 void reach_without_entries(const Target& target, const MissSignature& signature, TlbLevel& level,
                            const std::vector<SweepPoint>& points, const TlbRise& rise, double untold_by_chance) {
   const TlbLevelParameters& parameters = target.parameters;
-  // Of what seemed to fit, a few may miss already.
+  // A few of the pages that seemed to fit may miss.
   std::size_t fits = rise.last_before;
   while (fits > 0 && has_misses(points[fits], signature)) --fits;
   level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
@@ -265,8 +263,7 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   }
 }
 
-// The reach to an entry, where that can be told, and its sets. False where more pages fit than the sweep allows, so
-// that an entry covers something else.
+// The reach to the entry, if possible, and its sets. False if more fit than the sweep allows: the entry is wrong.
 bool count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
                    double untold_part_of_coarse) {
   const TlbCheckParameters check;
@@ -336,7 +333,7 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
     }
     const Entry entry = find_entry(target, signature, level.reach_bytes.low);
     level.entry_bytes = entry.bytes;
-    // Then it may be that lines met in the cache before a level that is there at twice the reach.
+    // Then lines may have conflicted in the cache just before a level that shows at twice the reach.
     if (entry.most_missed < check.no_block_misses &&
         judge_step(look_beyond(walker, step, points, {.beyond = 1}), signature) != StepIs::kLevel) {
       return {StepIs::kPassing, {}};

@@ -11,36 +11,35 @@ namespace gputopo::probe {
 namespace {
 
 struct TlbLevelMissParameters {
-  // Half of the interval, as a part of the penalty: misses differ by where the next level's entry or the page table
-  // lies. Larger: wider intervals.
+  // Least half width of the interval, as a part of the penalty: misses differ by where the next level's entry or the
+  // page table lies. Larger values widen intervals.
   double least_error = 0.05;
-  // And in cycles: what the bins of histograms and the clock's steps make of it.
+  // The same in cycles: the error of histogram bins and of the clock's steps.
   double least_error_cycles = 1.5;
-  // The same where it is not known what an entry covers.
+  // Both for a level whose bytes per entry are not known.
   double least_error_of_unknown = 0.15;
   double least_error_cycles_of_unknown = 3;
 };
 
 struct AbsenceParameters {
-  // A level that the sweep did not show is none only if this part of the memory was swept: else its reach may be
-  // larger. The sweep of an idle GPU takes two thirds and more.
+  // A level that the sweep did not show is absent only if this part of the memory was swept; otherwise its reach may
+  // be larger. The sweep of an idle GPU covers two thirds or more.
   double least_of_memory = 0.5;
-  // And so many pages at once: else it may have more entries. More than any TLB that was ever described has.
+  // A level is absent only if this many pages were loaded at once, more than any known TLB has; else it may have more.
   std::uint64_t least_pages = 16384;
-  // And so far that a level would show: the first of no GPU known reaches farther than this, nor the second so many
-  // times as far as the first (an H200's: 256 times). Larger: less is said of GPUs of little memory. No GPU known has a
-  // third.
+  // And only if the sweep reached far enough: on no known GPU does the first level reach farther than this, or the
+  // second farther than this multiple of the first (256 on an H200). Larger values report less for GPUs with little
+  // memory. No known GPU has a third level.
   double first_reaches_at_most = 16.0 * (1ull << 30);
   double second_times_first = 512;
-  // Its entries may cover less than those of the first. The least page that memory of a GPU is mapped in.
+  // Entries of the level may cover less than those of the first. GPU memory is mapped in pages of at least this size.
   std::uint64_t least_entry_bytes = 64 << 10;
 };
 constexpr AbsenceParameters kAbsence;
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
 
-// Whether a level that the sweep did not show may reach farther than all that was swept, or may have more entries than
-// there were pages if they cover as little as any do.
+// Whether an unseen level may reach beyond the sweep or, with the smallest entries, have more than there were pages.
 bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
   const auto finest = static_cast<double>(survey.most_pages * kAbsence.least_entry_bytes);
   const auto swept = static_cast<double>(survey.largest_bytes);
@@ -150,7 +149,7 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
     return attribute;
   }
   const TlbLevelMissParameters parameters;
-  // Some pages that are not known to be whole entries may not miss.
+  // If pages are not known to be whole entries, some of them may not miss.
   const bool knows_entry = level.entry_bytes > 0;
   if (!knows_entry && !level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
   if (!level.unsure_penalty.empty()) throw Inconclusive(level.unsure_penalty);
@@ -158,7 +157,7 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
       std::max(knows_entry ? parameters.least_error : parameters.least_error_of_unknown, level.miss_error);
   const double slack = std::max(knows_entry ? parameters.least_error_cycles : parameters.least_error_cycles_of_unknown,
                                 part * level.miss_cycles);
-  // The sweep's step and pages of whole entries are two experiments: where they differ, it is one or the other.
+  // The sweep's step and pages of whole entries are two experiments; the interval covers both.
   const auto [least, most] = std::minmax(level.miss_cycles, level.swept_miss_cycles);
   return measured(survey.conditions, rounded(level.miss_cycles), "cycles", stats::Interval{least - slack, most + slack},
                   "step_of_page_sweep");

@@ -1,4 +1,4 @@
-// The attributes of one level of TLB, out of a survey.
+// The attributes of one TLB level, from a survey.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace gputopo::probe {
 
-// The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
+// The level at `depth` (0: nearest). Throws NotPresent if there is no such level; so does each of its attributes.
 [[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
-// Whether it is a window of page tables rather than a TLB.
+// Whether it is a window of page tables and no TLB.
 [[nodiscard]] bool is_window(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);

@@ -1,5 +1,5 @@
-// What a load from device memory takes whose translation misses a level of TLB and all before it (Mei et al. 2014,
-// Table 3): where the data come from memory, page tables may do so too, and a miss costs more than before a cache.
+// The latency of a load from device memory whose translation misses a TLB level and all before it (Mei et al. 2014,
+// Table 3). If data come from memory, page tables may too, so that a miss costs more than before a cache.
 #include "probe/tlb/memory.h"
 
 #include <algorithm>
@@ -12,16 +12,16 @@ namespace gputopo::probe {
 namespace {
 
 struct TlbMemoryParameters {
-  // Loads that are timed, over all rounds. More: steadier; takes longer.
+  // Timed loads over all rounds. Larger values are steadier but take longer.
   std::uint64_t loads = 512;
   std::uint64_t max_rounds = 16;
-  // Programs, where lines are loaded once only. More: steadier.
+  // Programs if lines are loaded only once. Larger values are steadier.
   std::uint32_t fresh_walks = 4;
-  // Of the loads the rest are outliers.
+  // Part of the loads that counts; the others are outliers.
   double kept_part = 0.99;
 };
 
-// Pages that all miss the level, walked with what evicts their data from the caches in between.
+// Walks over pages that all miss the level; in between, other loads evict their data from the caches.
 ChaseProgram cold_walks(const Site& site, const ChaseArray& pages, std::uint64_t evictor_bytes,
                         const TlbMemoryParameters& parameters) {
   const std::uint64_t count = pages.chain_length();
@@ -35,7 +35,7 @@ ChaseProgram cold_walks(const Site& site, const ChaseArray& pages, std::uint64_t
   return program;
 }
 
-// Of the halves of pages that all miss the level the first are walked, for their translations, and the others timed.
+// Loads the first halves of pages that all miss the level, for their translations, then times the second halves.
 ChaseProgram fresh_walk(const Site& site, ChaseArray halves, std::uint64_t evictor_bytes) {
   const auto pages = static_cast<std::uint32_t>(halves.element_count() / 2);
   const std::vector<std::uint32_t> order = halves_in_turns(pages);
@@ -58,8 +58,7 @@ std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site,
                                                      std::size_t depth, double timer_cycles, ToMemory way) {
   const TlbLevel& level = tlb_level(survey, depth);
   const NearerTlb nearer = nearer_tlb(survey, depth);
-  // Where it is not known what an entry covers, pages of the level before, from one half of twice the reach and from
-  // the other in turns.
+  // If the bytes of an entry are not known: pages of the level before, from both halves of twice the reach in turns.
   const bool knows_entry = level.entry_bytes > 0;
   const std::uint64_t page_bytes = knows_entry ? level.entry_bytes : nearer.entry_bytes;
   const std::uint64_t evictor_bytes =

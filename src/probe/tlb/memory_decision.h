@@ -1,4 +1,4 @@
-// How many pages miss a level of TLB and hit the next. What fools it is a next level that is not clearly larger.
+// How many pages miss a TLB level and hit the next. A next level that is not clearly larger fools the method.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 namespace gputopo::probe {
 
 struct PagesPastTlbParameters {
-  // In the next level with all else that is loaded: this part of it. Larger: some miss there too.
+  // Part of the next level that all loaded pages may fill. Larger values make some miss there too.
   double fits = 0.9;
-  // Times its entries at which all pages miss a level, whatever its sets.
+  // Multiple of its entries at which all pages miss a level, whatever its sets.
   double all_miss = 2;
-  // Times its entries at which nearly all do; fewer are not tried.
+  // Multiple of its entries at which nearly all pages miss; smaller ones are not tried.
   double least = 1.25;
 };
 
 struct PagesPastTlbQuestion {
   double reach_bytes = 0;
-  std::uint64_t page_bytes = 0;            // apart
-  std::optional<double> next_reach_bytes;  // of the next level, where there is one
-  std::uint64_t beside_bytes = 0;          // that must stay in the next level too
-  std::uint64_t largest_bytes = 0;         // that there is room for
+  std::uint64_t page_bytes = 0;            // distance of the pages
+  std::optional<double> next_reach_bytes;  // reach of the next level, if there is one
+  std::uint64_t beside_bytes = 0;          // other bytes that must stay in the next level
+  std::uint64_t largest_bytes = 0;         // room for the pages
   std::uint64_t max_pages = 0;
 };
 [[nodiscard]] std::optional<std::uint64_t> pages_past_tlb(const PagesPastTlbQuestion& question,

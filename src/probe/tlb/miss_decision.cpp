@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Until loads that all miss have been seen, noise hides as many of them as it brings beyond the middle.
+// Until loads that all miss have been seen, assume that noise hides as many misses as it adds.
 void set_false_part(MissSignature& signature, double part) {
   signature.false_part = part;
   signature.seen_part = 1 - part;
@@ -24,7 +24,7 @@ double part_beyond(const stats::Histogram& paired, double before_cycles, double 
 }
 
 MissSignature signature_of(const TlbRise& rise, const stats::Histogram& quiet, const TlbMissParameters& parameters) {
-  // That much of the slow loads' difference is noise, on whatever plateau.
+  // The slow loads exceed the mean by this noise on every plateau.
   const double quiet_cycles = added_by_translation(quiet);
   const double noise = slow_difference(quiet) - quiet_cycles;
   MissSignature signature{.before_cycles = rise.before_cycles - noise, .rise_cycles = rise.rise_cycles};
@@ -40,7 +40,7 @@ MissSignature with_hits(MissSignature signature, const stats::Histogram& hits, c
 
 MissSignature with_line_error(MissSignature signature, const std::vector<double>& false_parts, std::uint64_t lines,
                               std::uint64_t loads, const TlbMissParameters& parameters) {
-  // What chance makes of so few loads is none of it.
+  // Subtracts the variance that chance alone gives so few loads.
   const double chance = signature.false_part / static_cast<double>(loads);
   const double deviation = stats::standard_deviation(false_parts);
   const double contrast = std::max(parameters.least_contrast, signature.seen_part - signature.false_part);
@@ -97,7 +97,7 @@ double least_missed_pages(const MissSignature& signature, std::uint64_t pages, s
   const auto all = static_cast<double>(pages);
   const double loads = static_cast<double>(passes) * all;
   const double of_lines = line_error(signature, all);
-  // A set that overflows misses with two pages at least.
+  // An overflowing set misses with at least two pages.
   return std::max(1.0,
                   parameters.standard_errors * all * std::sqrt(signature.false_part / loads + of_lines * of_lines));
 }

@@ -1,5 +1,5 @@
-// Which of many paired loads missed a level of TLB: those that its miss delays, counted against what noise alone makes
-// of loads that hit. What fools it is a miss that costs little: then it depends on the line which loads look like one.
+// Which of many paired loads missed a TLB level: those that a miss delays, less those that noise alone delays among
+// hits. A cheap miss fools the method: whether a load looks like a miss then depends on its line.
 #pragma once
 
 #include <cstdint>
@@ -12,109 +12,106 @@
 namespace gputopo::probe {
 
 struct TlbMissParameters {
-  // A load that waits for more than so many misses of the level missed the cache behind the translation. Larger: those
-  // count as misses of the level; smaller: misses that take long are left out.
+  // A load that waits longer than this many misses of the level missed the cache behind the TLB. Larger values count
+  // such loads as misses of the level; smaller values leave out slow misses.
   double max_rises = 2.5;
-  // Part of the loads between what noise alone makes and what a level that misses always shows; where noise hides
-  // nearly all, nothing is told. Larger: misses that noise hides count for less than they are.
+  // Least difference between the false misses of hits and the part that shows if all loads miss; if noise hides nearly
+  // all, nothing is reported. Larger values undercount misses that noise hides.
   double least_contrast = 0.1;
-  // False part from which a level is noisy, and is walked more often, in several orders. Smaller: takes longer.
+  // Part of false misses that makes a level noisy: walked more often, in several orders. Smaller values take longer.
   double noisy_part = 0.001;
-  // Standard errors that are more than noise. Larger: fewer false misses, and more true ones that go unseen.
+  // Standard errors that exceed noise. Larger values give fewer false misses and overlook more true ones.
   double standard_errors = 3;
-  // Passes over pages are enough where noise comes to no more than so many of them. Larger: fewer passes, and a page
-  // that misses stands out less.
+  // Passes suffice when noise is at most this many pages. With fewer passes (larger values), misses stand out less.
   double told_pages = 0.5;
-  // False loads that may have gone unseen where none was: of as many loads, at 95%.
+  // False misses that may exist, at 95%, though as many loads showed none.
   double unseen_false_loads = 3;
-  // Part of the loads that must miss where all are thought to, to tell what a miss costs; of a noisy level it is less
-  // sure. Where they do not, not the oldest is replaced.
+  // Part of the loads that must miss where all should, to measure the cost of a miss; a noisy level is less certain.
+  // If fewer miss, the level does not replace the oldest entry.
   double nearly_all = 0.9;
   double nearly_all_if_noisy = 0.75;
-  // What a miss costs there differs from what the sweep showed by less than this part, or they miss more than the
-  // level.
+  // Largest relative difference to the sweep's cost of a miss. Beyond it, the loads miss more than this level.
   double as_swept = 0.25;
   double as_swept_if_noisy = 1.0;
-  // Of what the sweep showed, as far as that may be off where such pages do not bear it out. Larger: wider intervals.
+  // Relative error of the sweep's cost if such pages do not confirm it. Larger values widen intervals.
   double unborne_error = 0.3;
-  // And where there is no room for such pages.
+  // Relative error if there is no room for such pages.
   double unseen_error = 0.15;
 };
 
 // How the misses of one level look among paired loads.
 struct MissSignature {
-  double before_cycles = 0;     // that translations add to loads that hit it, and missed all nearer levels
-  double rise_cycles = 0;       // that a miss adds
-  double false_part = 0;        // of the loads that hit, which look like misses
-  double false_loads = 0;       // of so many that were looked at, where they are those that are walked later
-  double seen_part = 1;         // of the loads that miss, which look like it, all noise considered
-  double line_error = 0;        // standard error of false_part, of a walk over line_error_lines lines
-  double line_error_lines = 1;  // 0 error where there is hardly any noise
-  double rise_error = 0;        // of rise_cycles, as a part of it, besides noise
+  double before_cycles = 0;  // translation cost of loads that hit the level and miss all nearer ones
+  double rise_cycles = 0;    // cost of a miss
+  double false_part = 0;     // part of the hits that looks like misses
+  double false_loads = 0;    // number of hits behind false_part if they are over the lines of later walks; otherwise 0
+  double seen_part = 1;      // part of the misses that looks like misses in spite of noise
+  double line_error = 0;     // standard error of false_part over line_error_lines lines; 0 if there is hardly any noise
+  double line_error_lines = 1;
+  double rise_error = 0;  // relative error of rise_cycles, besides noise
 };
 
-// Part of the loads that a translation delays by more than half of the rise, but not by so much more that a load missed
-// the cache behind it.
+// Part of the loads that translation delays by over half of the rise, but less than a miss of the cache would.
 [[nodiscard]] double part_beyond(const stats::Histogram& paired, double before_cycles, double rise_cycles,
                                  const TlbMissParameters& parameters = {});
 
-// As the sweep shows it. `quiet`: of loads that all hit the nearest level, which is noise alone.
+// From the sweep. `quiet`: loads that all hit the nearest level, so that only noise shows.
 [[nodiscard]] MissSignature signature_of(const TlbRise& rise, const stats::Histogram& quiet,
                                          const TlbMissParameters& parameters = {});
-// The same with what loads show that hit, over the lines that are walked later.
+// Adds what hits show over the lines of later walks.
 [[nodiscard]] MissSignature with_hits(MissSignature signature, const stats::Histogram& hits,
                                       const TlbMissParameters& parameters = {});
-// And with how much that depends on the lines. `false_parts`: of walks over `lines` other lines each, by as many loads.
+// Adds how much that varies with the lines. `false_parts`: from walks of `loads` loads over `lines` other lines each.
 [[nodiscard]] MissSignature with_line_error(MissSignature signature, const std::vector<double>& false_parts,
                                             std::uint64_t lines, std::uint64_t loads,
                                             const TlbMissParameters& parameters = {});
-// And from pages of one entry each: some that fit and, where there was room for them, so many that all miss.
+// Adds what pages of one entry each show: some that fit and, if there was room, so many that all miss.
 [[nodiscard]] MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
                                       const std::optional<stats::Histogram>& misses,
                                       const TlbMissParameters& parameters = {});
 
-// Part of the loads that miss, without what noise makes of it: it may come out below 0 or above 1.
+// Part of the loads that misses, corrected for noise; may be below 0 or above 1.
 [[nodiscard]] double missed_part(const stats::Histogram& paired, const MissSignature& signature,
                                  const TlbMissParameters& parameters = {});
 [[nodiscard]] bool is_noisy(const MissSignature& signature, const TlbMissParameters& parameters = {});
-// Standard error of the part of so many lines that misses: some look like misses wherever they are.
+// Standard error of the missed part over this many lines, some of which look like misses wherever they are.
 [[nodiscard]] double line_error(const MissSignature& signature, double lines);
-// More than so large a part must miss to be more than noise of so many lines.
+// The part that must miss to exceed the noise of this many lines.
 [[nodiscard]] double untold_part(const MissSignature& signature, double lines,
                                  const TlbMissParameters& parameters = {});
-// Of a walk over so many pages, how many must miss in a pass to be more than noise.
+// Pages that must miss in a pass over `pages` to exceed noise.
 [[nodiscard]] double least_missed_pages(const MissSignature& signature, std::uint64_t pages, std::uint64_t passes,
                                         const TlbMissParameters& parameters = {});
 
-// Passes over so many pages after which a single one that misses stands out from what chance makes of the others. At
-// most `most`, which it is where it is not known what loads that hit look like.
+// Passes over `pages` after which one page that misses stands out from chance. At most `most`, which is the answer if
+// it is not known what hits look like.
 [[nodiscard]] std::uint64_t passes_that_tell(const MissSignature& signature, std::uint64_t pages, std::uint64_t most,
                                              const TlbMissParameters& parameters = {});
 
 struct BeyondStepParameters {
-  // Part of the loads beyond a step that is slow for other reasons. Larger: levels that hardly any load misses are
-  // none; smaller: noise is misses of the cache behind.
+  // Part of the loads beyond a step that is slow for other reasons. Larger values reject levels that hardly any load
+  // misses; smaller values count noise as misses of the cache behind.
   double few_slow = 0.1;
-  // Where a miss costs little, lines that differ make a good part of all loads slow, and it differs from sweep to sweep
-  // how many; but as many fast. So there the mean counts: a level makes pages wait this part of its rise at least, and
-  // other lines no more than this part of what pages do. Larger: misses of the cache are a level's; smaller: noise.
+  // If a miss costs little, differences between lines make many loads slow, how many varies between sweeps, and as
+  // many fast. Then the mean decides: a level delays pages by at least this part of its rise, and other lines by less
+  // than this part of that. Larger values count misses of the cache as a level's; smaller values count noise.
   double mean_wait = 0.25;
-  // Companions that are quicker the first time by this part of the rise: second loads miss the cache. Larger: lines
-  // that do not stay make levels; smaller: noise hides levels.
+  // If companions are faster the first time by this part of the rise, second loads miss the cache. Larger values make
+  // levels of lines that do not stay; smaller values let noise hide levels.
   double second_loads_miss = 0.5;
 };
-// Well beyond a step, the part of the loads that are slow, and of loads of another line of the same page that follow
+// Well beyond a step: the part of the loads that is slow, and of loads of another line of the same page right after
 // them, which only misses of the cache behind delay.
 struct SlowBeyond {
   double pages = 1;
   double companions = 0;
-  double pages_wait_cycles = 1;  // in the mean, more than loads that do not miss the level
+  double pages_wait_cycles = 1;  // mean, above loads that hit the level
   double companions_wait_cycles = 1;
 };
 enum class StepIs : std::uint8_t {
   kLevel,
-  kPassing,      // at twice the reach a level would show all the more: lines of a few points met in the cache
-  kCacheMisses,  // lines do not stay in the cache: what misses there looks like a level
+  kPassing,      // not there at twice the reach, where a level shows even more: lines of a few points conflicted
+  kCacheMisses,  // lines do not stay in the cache, and its misses look like a level
 };
 [[nodiscard]] StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature,
                                 const BeyondStepParameters& parameters = {});

@@ -10,7 +10,7 @@ std::vector<std::uint32_t> past_nearer(const std::vector<std::uint32_t>& blocks,
   const std::size_t of_entry = nearer.entry_bytes / block_bytes;
   const auto least_entries =
       static_cast<std::size_t>(parameters.past * nearer.reach_bytes / static_cast<double>(nearer.entry_bytes));
-  // As many in each window: those of a short one would hit.
+  // All windows have the same size: blocks of a short one would hit.
   const std::size_t entries = (blocks.size() + of_entry - 1) / of_entry;
   const std::size_t windows = std::max<std::size_t>(1, entries / std::max<std::size_t>(1, least_entries));
   const std::size_t window = of_entry * ((entries + windows - 1) / windows);
@@ -18,7 +18,7 @@ std::vector<std::uint32_t> past_nearer(const std::vector<std::uint32_t>& blocks,
   for (std::size_t begin = 0; begin < blocks.size(); begin += window) {
     const std::size_t end = std::min(begin + window, blocks.size());
     const std::size_t in_window = (end - begin + of_entry - 1) / of_entry;
-    const std::size_t middle = parameters.from_middle && windows > 1 ? in_window / 2 : 0;  // of every pass
+    const std::size_t middle = parameters.from_middle && windows > 1 ? in_window / 2 : 0;  // where every pass begins
     for (std::size_t place = 0; place < of_entry; ++place) {
       const auto first = static_cast<std::ptrdiff_t>(ordered.size());
       for (std::size_t i = begin + place; i < end; i += of_entry) ordered.push_back(blocks[i]);

@@ -10,7 +10,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Of pages at both ends of an array.
+// Pages at both ends of an array.
 struct Places {
   std::vector<std::uint32_t> in_turns;
   std::vector<std::uint32_t> one_by_one;
@@ -27,7 +27,7 @@ Places both_ends(std::uint32_t pages, std::uint32_t of_each) {
   return places;
 }
 
-// What a load of each page takes behind one of the page before it.
+// The latency of a load of each page right after one of the page before.
 std::vector<double> timed_one_by_one(const PageWalker& walker, ChaseArray array) {
   const PageWindowParameters parameters;
   const std::uint64_t pages = std::min<std::uint64_t>(array.element_count(), parameters.timed_pages);
@@ -59,7 +59,7 @@ std::uint64_t window_pages(const std::vector<double>& cycles, double limit_cycle
   for (std::size_t i = 1; i < begins.size(); ++i) {
     if (begins[i] - begins[i - 1] != apart) return 0;
   }
-  // Windows before and behind would have shown, too.
+  // A boundary farther before or behind would have shown too.
   return begins.front() <= apart && cycles.size() - begins.back() <= apart ? apart : 0;
 }
 

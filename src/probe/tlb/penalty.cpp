@@ -1,4 +1,4 @@
-// What a miss of a level costs, by several SMs: the lines of ever the same pages, in two orders.
+// The cost of a miss of a level on several SMs, from two orders of the lines of the same pages.
 #include "probe/tlb/penalty.h"
 
 #include <fmt/format.h>
@@ -12,24 +12,23 @@ namespace gputopo::probe {
 namespace {
 
 struct TlbOrdersParameters {
-  // Times its entries at which all pages miss a level, whatever its sets; and how many are enough where it shows that
-  // all miss.
+  // Multiple of the entries at which all pages miss a level, whatever its sets.
   double all_miss = 2;
-  double about_all_miss = 1.8;  // of the most that the reach may be, which is an entry more
-  double least_miss = 1.25;
+  double about_all_miss = 1.8;  // enough, as a multiple of the largest possible reach, which is an entry more
+  double least_miss = 1.25;     // enough if nearly_all of the loads are seen to miss
   double nearly_all = 0.98;
-  // Lines of a page, 512 B apart: within the smallest page. More: what the one load that misses of those together adds
-  // counts less; fewer pages stay in the cache.
+  // Lines of a page, 512 B apart, within the smallest page. With more, the one miss of lines that are together weighs
+  // less, but fewer pages stay in the cache.
   std::uint64_t most_lines = 8;
   std::uint32_t line_bits = 4;
-  // SMs that are asked, spread over all. More: a mean that depends less on where they lie; takes longer.
+  // SMs that are measured. With more, the mean depends less on where they lie, but takes longer.
   std::uint32_t sms = 8;
-  // Pairs that are counted of each order and SM, in whole passes, of which there is one where pages alone are as many.
+  // Pairs that are counted for each order and SM, in whole passes; one pass if the pages alone are as many.
   std::uint64_t pairs = 4096;
-  // What takes longer than so many times what misses do, and by so many cycles, is none.
+  // Loads above this multiple of the cost of misses plus outlier_cycles are outliers.
   double outlier_times = 2.5;
   double outlier_cycles = 60;
-  // How far loads differ is told from this part of them.
+  // The spread of the loads is measured between the quantiles 1 - core_part and core_part.
   double core_part = 0.97;
 };
 constexpr TlbOrdersParameters kTlbOrdersParameters;
@@ -39,7 +38,7 @@ struct PagesAndLines {
   std::uint64_t lines = 0;
 };
 
-// Nothing where pages that all miss, two lines on each, need more memory or stay in no cache.
+// Nothing if pages that all miss, with two lines on each, exceed the memory or the cache.
 std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level,
                                              std::uint64_t most_bytes) {
   const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
@@ -53,10 +52,10 @@ std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const Tlb
   return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kTlbOrdersParameters.most_lines)};
 }
 
-// All that a chain of listed lines visits, in its order, or nearly so where many threads take part.
+// Loads all that a chain of listed lines visits, in its order, or nearly so if many threads take part.
 ChaseStep pass_over(const ChaseArray& array) {
-  // Of so many lines threads that overtake one another by about kTouchThreads keep the order well enough. Larger: walks
-  // over many lines take longer; smaller: loads are out of order by more than a quarter of them.
+  // Threads overtake one another by about kTouchThreads, which keeps so many lines in order well enough. Larger values
+  // make walks over many lines slower; smaller ones put loads out of order by more than a quarter of them.
   constexpr std::uint64_t kManyLines = 4 * kTouchThreads;
   const std::uint64_t n = array.chain_length();
   const bool by_many = n >= kManyLines && is_global(array.space);
@@ -72,7 +71,7 @@ ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseA
   return program;
 }
 
-// Lines apart and together, other ones on each SM.
+// Lines apart and lines together, different lines on each SM.
 std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm, std::uint64_t index,
                                       const TlbLevel& level, const PagesAndLines& wanted) {
   const ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes, {}, index);
@@ -94,7 +93,7 @@ std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm
   return {program_on(walker, sm, apart), program_on(walker, sm, together)};
 }
 
-// Spread over all, since the next level may be farther from some.
+// Spread over all SMs, because the next level may be farther from some.
 std::vector<std::uint32_t> some_sms(std::uint32_t count) {
   std::vector<std::uint32_t> sms;
   const std::uint32_t wanted = std::min(kTlbOrdersParameters.sms, count);
@@ -107,14 +106,14 @@ std::vector<std::uint32_t> some_sms(std::uint32_t count) {
 std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
                                             const MissSignature& signature, const NearerTlb& nearer,
                                             const std::vector<TlbPenalty>& before, std::uint64_t most_bytes) {
-  // Lines together would wait for misses of the SM's own cache, and these differ.
+  // Lines that are together would wait for misses of the SM's own cache, which differ.
   if (walker.nearest().serves()) return std::nullopt;
   // The levels before must miss with every load too.
   const bool nearer_misses =
       nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);
   if (level.entry_bytes == 0 || !level.unsure_reach.empty() || !nearer_misses) return std::nullopt;
   const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level, most_bytes);
-  // Where lines are told apart no finer than pages, one page's would be another's.
+  // If elements are larger than a line, another line of a page may belong to another page.
   if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
     return std::nullopt;
   }
@@ -137,7 +136,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   const double missed = missed_part(apart, signature);
   const bool all_miss = static_cast<double>(wanted->pages * level.entry_bytes) >=
                         kTlbOrdersParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
-  // Where all do, noise may hide some.
+  // If all miss, noise may hide some of the misses.
   const double hidden = all_miss && is_noisy(signature)
                             ? signature.false_part + untold_part(signature, static_cast<double>(wanted->pages))
                             : 0;

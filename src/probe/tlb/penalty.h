@@ -1,4 +1,4 @@
-// The cost of a TLB miss, by several SMs.
+// The cost of a TLB miss on several SMs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gputopo::probe {
 
-// What a miss of the level costs, by SMs. Nothing where pages that all miss are more than there is room for, or reach
-// beyond `most_bytes`, where the next level begins to miss. `before`: of the levels before it.
+// The cost of a miss of the level, for each SM. Nothing if pages that all miss exceed the memory, or exceed
+// `most_bytes`, where the next level begins to miss. `before`: the penalties of the levels before.
 [[nodiscard]] std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
                                                           const MissSignature& signature, const NearerTlb& nearer,
                                                           const std::vector<TlbPenalty>& before,

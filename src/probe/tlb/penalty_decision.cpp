@@ -9,8 +9,8 @@
 namespace gputopo::probe {
 
 double bins_error_cycles(double spread_cycles) {
-  // The first harmonic of what rounding does to the mean of a normal distribution, twice. Loads in two bins may be of
-  // one latency at the edge: that much is no spread.
+  // Twice the first harmonic of the rounding error in the mean of a normal distribution. One latency at the edge of a
+  // bin gives loads in two bins: that much deviation is no spread.
   constexpr double kBin = kHistogramBinCycles;
   const double spread = std::sqrt(std::max(0.0, spread_cycles * spread_cycles - kBin * kBin / 4));
   const double waves = std::numbers::pi * spread / kBin;
@@ -21,7 +21,7 @@ std::optional<TlbPenalty> find_tlb_penalty(const std::vector<TlbOrders>& by_sm, 
                                            double spread_cycles, const std::vector<TlbPenalty>& before,
                                            const TlbPenaltyParameters& parameters) {
   if (by_sm.empty() || lines_of_page < 2) return std::nullopt;
-  // Together, one load of a page misses as well.
+  // When lines are together, one load of each page still misses.
   const auto lines = static_cast<double>(lines_of_page);
   double nearer = 0;
   double error_of_nearer = 0;

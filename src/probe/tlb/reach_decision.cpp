@@ -11,11 +11,11 @@ namespace gputopo::probe {
 namespace {
 
 struct LineErrors {
-  double zero = 0;  // of where it meets zero
+  double zero = 0;  // error of where the line meets zero
   double slope = 0;
 };
 
-// Standard errors of a line through these points, from how far they lie from it.
+// Standard errors of a line through these points, from their residuals.
 LineErrors errors_of(const stats::Line& line, const std::vector<double>& x, const std::vector<double>& y) {
   const double x_mean = stats::mean(x);
   const double zero = -line.intercept / line.slope;
@@ -32,7 +32,7 @@ LineErrors errors_of(const stats::Line& line, const std::vector<double>& x, cons
           error / std::sqrt(variance)};
 }
 
-// The search asks the same question in many places.
+// Bundled because the search asks the same question in many places.
 struct Search {
   const TlbReachQuestion& question;
   const MissedPagesOf& missed_pages_of;
@@ -50,7 +50,7 @@ struct CountedPages {
   MissedPages missed;
 };
 
-// As far around the coarse edge as it may be wrong.
+// The range around the coarse edge within which that may be wrong.
 PageEdge bounds_of(const Search& search) {
   const TlbReachQuestion& question = search.question;
   const TlbReachParameters& parameters = search.parameters;
@@ -68,19 +68,19 @@ PageEdge bisected(const Search& search, PageEdge edge) {
   return edge;
 }
 
-// Where every entry is the array's, each page more makes one more set overflow. A set that overflows by itself holds a
-// page of something else: then the reach ends where they begin to overflow one after the other.
+// If the array holds every entry, each further page makes one more set overflow. A set that overflows alone holds some
+// other page; the reach then ends where sets begin to overflow one after the other.
 bool overflows_set_by_set(const Search& search, const PageEdge& edge) {
   const MissedPages one_set = search.missed_pages_of(edge.exceeds);
   if (!one_set.any()) return false;
-  const double max_missed = static_cast<double>(edge.fits) / 2;  // of a few sets, all may overflow at once
+  const double max_missed = static_cast<double>(edge.fits) / 2;  // all of a few sets may overflow at once
   const double before = search.missed_pages_of(edge.fits).count;
   if (before > max_missed) return true;
   const double beyond = search.missed_pages_of(edge.fits + search.parameters.pages_beyond).count;
   return beyond - before > std::min(search.parameters.sets_beyond * one_set.count, max_missed);
 }
 
-// Of the first number of pages that is too large all miss: there is one set.
+// All pages miss at the first number that is too large: there is one set.
 bool overflows_at_once(const std::vector<CountedPages>& counted, std::uint64_t exceeds,
                        const TlbReachParameters& parameters) {
   return std::ranges::all_of(counted, [&](const CountedPages& one) {
@@ -98,8 +98,8 @@ bool leads_to(const TlbGrowth& growth, const PageEdge& edge, const TlbReachParam
          std::max(parameters.agrees_pages, parameters.agrees_part * begin);
 }
 
-// Whether the farthest point lies where the others lead: most of the search's are close to the edge, and a line through
-// all goes through the farthest whatever lies between.
+// Whether the farthest point lies where the others lead. Most points of the search are close to the edge, so that a
+// line through all goes through the farthest, whatever lies between.
 bool leads_to_the_last(const TlbGrowth& growth, const TlbGrowthParameters& parameters) {
   const auto others = [](std::vector<double> values) {
     values.pop_back();
@@ -110,7 +110,7 @@ bool leads_to_the_last(const TlbGrowth& growth, const TlbGrowthParameters& param
   return std::abs(line.intercept + line.slope * growth.pages.back() - last) <= parameters.straight_part * last;
 }
 
-// Where the search has seen the growth already.
+// The growth, if the counts of the search already show it.
 std::optional<TlbGrowth> growth_of_search(std::vector<CountedPages> counted, const PageEdge& edge,
                                           const TlbReachParameters& parameters) {
   std::erase_if(counted, [&](const CountedPages& one) { return one.pages < edge.exceeds; });
@@ -146,8 +146,7 @@ TlbGrowth growth_beyond(double from, const Search& search) {
   return best;
 }
 
-// None where there is no room beyond. Sets with pages of something else overflow before the others: on to where misses
-// grow with every page.
+// Nothing without room beyond. Moves on to where misses grow with every page: sets with other pages overflow early.
 std::optional<TlbGrowth> find_growth(const Search& search, double from) {
   const TlbGrowthParameters& parameters = search.parameters.growth;
   std::optional<TlbGrowth> growth;
@@ -162,15 +161,13 @@ std::optional<TlbGrowth> find_growth(const Search& search, double from) {
   return growth;
 }
 
-// Where noise hides the first pages that miss: how many fewer may be too many, and where they begin by all that was
-// counted.
+// If noise hides the first misses: how many fewer pages may be too many, and where all counts say that misses begin.
 struct HiddenEdge {
   double pages = 0;
   double begin = 0;
 };
 
-// Pages that fit seem to miss less than none where noise was taken for more than it is: then as many of the first that
-// miss are not seen either.
+// Pages that fit seem to miss less than none if noise was overestimated; then as many true misses go unseen.
 HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const PageEdge& edge, const TlbGrowth& growth) {
   double noise = 0;
   double below_none = 0;
@@ -189,14 +186,14 @@ HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const Page
   }
   HiddenEdge hidden{.begin = static_cast<double>(edge.fits)};
   if (growth.line.slope <= 0) return hidden;
-  // Each set too many misses as one more does later; and where noise hides many, the next one adds to them.
+  // Each page too many adds as many misses as one more does later. If noise hides many, the next page adds to them.
   const double most = noise + below_none;
   hidden.pages = std::ceil(most / growth.line.slope) - 1;
   const double next_shows = exceeding - most - noise;
   if (next_shows > 0) hidden.pages = std::min(hidden.pages, std::ceil(most / next_shows) - 1);
   hidden.pages = std::max(0.0, hidden.pages);
   if (hidden.pages == 0) return hidden;
-  ++hidden.pages;  // what noise hides is no whole number of pages
+  ++hidden.pages;  // noise does not hide a whole number of pages
   std::vector<double> of_fitting;
   for (const auto& [count, one] : counted) {
     if (static_cast<double>(count) <= hidden.begin - hidden.pages) of_fitting.push_back(one.count);
@@ -208,7 +205,7 @@ HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const Page
   return hidden;
 }
 
-// Whether most looks beyond the edge find misses, as all do where it is one. By chance a few do.
+// Whether most looks beyond the edge find misses. At a true edge all do; by chance only a few.
 bool miss_beyond(const std::vector<CountedPages>& counted, const TlbGrowth& growth) {
   std::ptrdiff_t looks = 0;
   std::ptrdiff_t that_miss = 0;
@@ -237,7 +234,7 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   const bool straight =
       growth->is_straight(parameters.growth) && std::abs(begin - exceeds) <= parameters.near_part * begin;
   if (straight && is_sharp(*growth, parameters.growth)) {
-    // Noise just above what is told may be taken for the first that miss.
+    // Noise just above the detection limit may look like the first misses.
     if (std::abs(begin - fits) > 1) {
       set_by_set.pages.low = std::min(set_by_set.pages.low, begin);
       set_by_set.pages.high = std::max(set_by_set.pages.high, begin + 1);
@@ -245,19 +242,19 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
     set_by_set.missed_per_page = growth->line.slope;
     set_by_set.missed_per_page_error = growth->slope_margin;
   }
-  // Where there is such a line, it must lead back to the edge.
+  // If there is such a line, it must lead back to the edge.
   if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
   if (!straight && !miss_beyond(counted, *growth)) {
     return {.why = fmt::format("{} pages miss by chance: most looks at more find no miss", edge.exceeds)};
   }
-  // Then no more is known than that some pages are too many.
+  // Then it is known only that some pages are too many.
   if (!straight) {
     return {.known = true,
             .pages = {fits - hidden.pages, growth->pages.back()},
             .last_fit_pages = fits,
             .why = fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
   }
-  const double margin = std::max(1.0, growth->margin_pages);  // a page is what such a line tells at best
+  const double margin = std::max(1.0, growth->margin_pages);  // such a line is exact to a page at best
   TlbReachFound by_growth = set_by_set;
   by_growth.pages = {std::min(begin - margin, fits - hidden.pages), std::max(begin + 1 + margin, exceeds)};
   by_growth.last_fit_pages = hidden.pages > 0 ? hidden.begin : begin;
@@ -287,7 +284,7 @@ CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding
     if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
     (missed.part > chance + of_lines(pages) ? exceeds : fits) = pages;
   }
-  // So large a part must miss to be told, and of lines that are walked at random it misses only beyond the reach.
+  // Misses show only if this part of the lines misses; with randomly chosen lines it misses only beyond the reach.
   const double untold = std::min(parameters.max_untold_part, of_lines(fits));
   edge.pages = {static_cast<double>(fits) * (1 - untold), static_cast<double>(exceeds)};
   return edge;
@@ -306,7 +303,7 @@ bool TlbGrowth::is_straight(const TlbGrowthParameters& parameters) const {
 double TlbGrowth::next_from() const {
   const std::size_t last = pages.size() - 1;
   const double slope = (missed[last] - missed[last - 1]) / (pages[last] - pages[last - 1]);
-  // No growth is a page that comes and another that goes with each page at least.
+  // Growth adds at least one miss with each page; less is chance.
   return slope < 1 ? pages[last] : std::min(pages[last], std::floor(pages[last] - missed[last] / slope));
 }
 
@@ -330,7 +327,7 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
   const Search search{question, count_pages, parameters};
   PageEdge bounds = bounds_of(search);
   const std::uint64_t least = bounds.fits;
-  // By chance few of so many looks find misses where there are none: not twice.
+  // Chance makes few of these many looks find misses where there are none, and hardly two in a row.
   for (int times = 0; count_pages(bounds.fits).any() && count_pages(bounds.fits).any(); ++times) {
     const auto fewer = static_cast<std::uint64_t>(parameters.fewer * static_cast<double>(bounds.fits));
     if (times == parameters.times_fewer || fewer <= std::max<std::uint64_t>(1, question.nearer_pages)) {
@@ -343,7 +340,7 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
   }
   const PageEdge edge = bisected(search, bounds);
   const bool overflows = overflows_set_by_set(search, edge);
-  // Then there is nothing to grow.
+  // With one set there is no growth.
   if (overflows && overflows_at_once(counted, edge.exceeds, parameters)) {
     return {.known = true,
             .pages = {static_cast<double>(edge.fits), static_cast<double>(edge.exceeds)},

@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// 0, a half, a quarter, three quarters, ... of a power of two: any first few of them lie far apart.
+// 0, a half, a quarter, three quarters, ... of a power of two: any first few of them are far apart.
 std::uint32_t far_apart(std::uint64_t index, std::uint64_t power_of_two) {
   std::uint64_t place = 0;
   for (std::uint64_t bit = 1, mirrored = power_of_two / 2; bit < power_of_two; bit *= 2, mirrored /= 2) {

@@ -1,7 +1,6 @@
-// Loads over pages in a space whose loads the SM's own cache may serve, which would hide that they were translated.
-// Other lines of the pages are loaded in turn, round after round, so many in all that this cache holds none of them
-// when it is asked again. What fools it is a cache that keeps lines all the same: how many it keeps is looked at first,
-// and again in every walk. Pure functions.
+// Loads over pages in a space that the SM's own cache may serve, which would hide translations. Rounds visit other
+// lines of the same pages, so many in all that this cache holds none of them when they are loaded again. A cache that
+// keeps some lines all the same fools the method: its size is tested first, and again in every walk. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,54 +13,53 @@
 namespace gputopo::probe {
 
 struct NearestCacheParameters {
-  // Part of the loads that may be served by the SM's own cache where it is to hold none. Larger: what it serves is
-  // taken for loads that miss no TLB; smaller: caches that do not drop the oldest line first are never exceeded.
+  // Part of the loads that the SM's own cache may serve although it should hold none of the lines. Larger values take
+  // what it serves for TLB hits; smaller values never exceed caches that do not drop the oldest line first.
   double few_served = 0.003;
-  // And in walks over pages, whose lines fill its sets less evenly. Each takes off what a miss seems to cost.
+  // The same for walks, whose lines fill the sets less evenly. Each such load lowers the apparent miss cost.
   double few_served_of_walk = 0.005;
-  // What a load that it misses takes longer, at least. Less is noise.
+  // Least extra latency (cycles) of a load that misses this cache. Less is noise.
   double least_gap_cycles = 12;
-  // Times the fewest lines at which it holds none that are loaded at once, one after the other as long as that does not
-  // tell: where lines are spread by chance some of its sets get few. More: takes longer, and sets of L2 overflow. Once
-  // is all that a small L2 allows.
+  // Multiples of the fewest lines that exceed the cache, tried in turn until one is conclusive: if lines are spread by
+  // chance, some of the sets get few. Larger values take longer and overflow sets of L2; a small L2 allows only 1.
   std::vector<std::uint64_t> times_lines = {2, 4, 1};
-  // And no more than this part of what L2 keeps. Smaller: sets of L2 overflow.
+  // Divisor: at most 1/2 of what L2 keeps. Smaller values overflow sets of L2.
   std::uint64_t part_of_kept = 2;
-  // Of fewer lines so many loads are served by a cache in between, quicker than all but this part of those that exceed
-  // the SM's own. Larger: walks that memory serves count as those of L2.
+  // Memory serves the loads if a cache in between serves this part of the loads over fewer lines: faster than all but
+  // quickest_part of those that exceed the SM's own cache. Larger values mistake walks that memory serves for L2 hits.
   double served_between = 0.1;
   double quickest_part = 0.02;
 };
 
-// What is known of the SM's own cache.
+// The SM's own cache, as far as it is known.
 struct NearestCache {
-  std::uint64_t lines = 0;   // of so many that are loaded in turn it holds none; 0: no such cache
-  double gap_cycles = 0;     // that a load which it misses takes longer
-  double served_cycles = 0;  // what takes less longer than this was served by it
-  bool of_memory = false;    // the cache behind it does not hold so many lines, either
+  std::uint64_t lines = 0;   // it holds none of this many lines that are loaded in turn; 0: no such cache
+  double gap_cycles = 0;     // extra latency of a load that misses it
+  double served_cycles = 0;  // it served loads with less extra latency than this
+  bool of_memory = false;    // the cache behind it does not hold this many lines either
 
   [[nodiscard]] bool serves() const { return lines > 0; }
 };
 
-// Single loads as pairs whose second load, which it serves, takes so long.
+// Turns single loads into pairs whose second load hits this cache in `hit_cycles`.
 [[nodiscard]] stats::Histogram as_paired(const stats::Histogram& raw, std::uint32_t hit_cycles);
 
-// Part of the paired loads that it serves.
+// The part of the paired loads that this cache serves.
 [[nodiscard]] double served_part(const stats::Histogram& paired, const NearestCache& cache);
 
-// Of ascending numbers of neighbouring lines, the first of which the cache serves hardly any, and what it takes longer.
+// The first of ascending numbers of adjacent lines of which the cache serves hardly any, and its extra latency.
 [[nodiscard]] std::optional<NearestCache> find_nearest_cache(
     const std::vector<std::pair<std::uint64_t, stats::Histogram>>& by_lines,
     const NearestCacheParameters& parameters = {});
 
-// So many lines, neighbours of which were loaded, of which neither the SM's own cache nor the one behind it holds any.
-// Nothing where memory does not take clearly longer than that cache.
+// The same for lines that neither this cache nor the next holds, tested with adjacent ones. Nothing if memory is not
+// clearly slower than that cache.
 [[nodiscard]] std::optional<NearestCache> past_next_cache(const NearestCache& nearest, std::uint64_t lines,
                                                           const stats::Histogram& paired,
                                                           const NearestCacheParameters& parameters = {});
 
-// So many rounds over the lines: in each round another line of the window that each lies in. Windows are of so many
-// lines, a power of two, and begin at a multiple of it; rounds are no more than that.
+// Rounds over the lines, each with another line of the window that a line lies in. Windows have `window_lines` lines,
+// a power of two, and begin at a multiple of it; there are no more rounds than that.
 [[nodiscard]] std::vector<std::uint32_t> in_rounds(const std::vector<std::uint32_t>& lines, std::uint64_t window_lines,
                                                    std::uint64_t rounds);
 

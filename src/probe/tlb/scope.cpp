@@ -1,5 +1,5 @@
-// Which SMs share a TLB: SM 0 loads from pages that fit, another SM from as many other pages, and SM 0 again. Together
-// they do not fit, so in a TLB of both SMs' those of SM 0 were driven out.
+// Which SMs share a TLB: SM 0 loads from pages that fit, another SM from as many other pages, then SM 0 again.
+// Together the pages do not fit, so that those of SM 0 are evicted from a TLB that both SMs share.
 #include "probe/tlb/scope.h"
 
 #include <fmt/format.h>
@@ -18,16 +18,15 @@ namespace gputopo::probe {
 namespace {
 
 struct TlbScopeParameters {
-  // Of a TLB's reach, for each of the two. Larger: less is left of those of SM 0; more that do not fit by themselves.
+  // Part of the reach for each of the two. Larger values evict more of SM 0's pages, or do not fit by themselves.
   double reach_part = 0.6;
-  // An outlier among a few loads would look like misses: the median of some rounds, where one or two do not say it
-  // clearly of all SMs.
+  // Median of these rounds if one or two are not clear for all SMs: an outlier among few loads would look like misses.
   std::size_t rounds = 5;
   // SMs that are tried in one program.
   std::uint32_t others_at_once = 16;
 };
 
-// Steps of a round: SM 0 fills its pages, the evictor its own, and SM 0 loads again.
+// Steps of a round: SM 0 fills its pages, the evictor loads its own, SM 0 loads again.
 constexpr std::size_t kStepsOfRound = 3;
 
 // SM 0 against nobody, against itself, then against the SMs from `first` on.
@@ -71,11 +70,11 @@ TlbEviction read_eviction(const ChaseProgram& program, const ChaseResult& result
 }
 
 struct TlbMiss {
-  double most_cycles = 0;  // that translations may add to a load
-  double cycles = 0;       // that a miss of the level does
+  double most_cycles = 0;  // the most that translation may add to a load
+  double cycles = 0;       // cost of a miss of the level
 };
 
-// Of SM 0's pages, how many each other SM drove out.
+// The part of SM 0's pages that each other SM evicts.
 Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const ChaseArray& array, const TlbMiss& miss,
                                               const TlbScopeParameters& parameters) {
   const std::uint32_t sms = lab.info().sm_count;

@@ -5,7 +5,6 @@
 
 namespace gputopo::probe {
 
-// Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
 
 }  // namespace gputopo::probe

@@ -1,5 +1,5 @@
-// How much of a level of TLB other SMs drive out, from what the translations of one SM's pages take after they loaded
-// pages of their own, as a part of what its own other pages do. What fools it is a miss that hardly costs anything.
+// How much of a TLB level other SMs evict: the delay of one SM's translations after another SM has loaded its own
+// pages, relative to the delay after the SM's own other pages. A very cheap miss fools the method.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,25 @@
 namespace gputopo::probe {
 
 struct TlbEvictionParameters {
-  // Of a miss, what the SM's own other pages must add to its loads on the average. Larger: nothing is told of levels
-  // that keep many of the pages; smaller: noise is taken for sharing.
+  // Least mean delay that the SM's own other pages must cause, as a part of a miss. Larger values report nothing for
+  // levels that keep many of the pages; smaller values take noise for sharing.
   double least_part = 0.15;
-  // A load takes longer by no more than what misses of this and all nearer levels do, twice, and so many cycles of
-  // noise; by more is an outlier.
+  // A longer delay than this multiple of the misses of this and all nearer levels, plus noise_cycles, is an outlier.
   double max_misses = 2;
   double noise_cycles = 16;
 };
 
-// The most that translations can add to a load that misses levels of these costs.
+// The most that translation can add to a load that misses levels of these costs.
 [[nodiscard]] double max_added_cycles(const std::vector<double>& miss_cycles,
                                       const TlbEvictionParameters& parameters = {});
 
-// What translations add to a load of one SM.
+// Mean translation delay of loads of one SM.
 struct TlbEviction {
   double alone_cycles = 0;
   double after_itself_cycles = 0;                                  // after it has loaded other pages
   std::vector<std::pair<std::uint32_t, double>> after_sms_cycles;  // after another SM has
 };
-// Nothing where its own other pages add too little to a load to tell.
+// Nothing if its own other pages add too little to a load.
 [[nodiscard]] std::optional<std::vector<EvictedPart>> evicted_parts(const TlbEviction& eviction, double miss_cycles,
                                                                     const TlbEvictionParameters& parameters = {});
 

@@ -8,7 +8,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Whole pages; all of them where the rest is noise. `may_be_one`: set.
+// Rounds to whole pages, or to all pages if the rest is noise. `may_be_one`: the level may have a single set.
 double whole_missed(const MissedPages& missed, std::uint64_t pages, bool may_be_one,
                     const TlbSetsParameters& parameters) {
   const double count = std::round(missed.count);

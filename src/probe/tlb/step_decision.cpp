@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// More than noise: how far points without a step between them lie apart is what most neighbours do.
+// Exceeds noise, which is estimated from the differences between neighbors; most have no step between them.
 double least_rise(const std::vector<double>& cycles, const TlbStepParameters& parameters) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < cycles.size(); ++i) differences.push_back(cycles[i] - cycles[i - 1]);
@@ -17,19 +17,19 @@ double least_rise(const std::vector<double>& cycles, const TlbStepParameters& pa
                   parameters.least_rise_deviations * stats::robust_deviation(differences));
 }
 
-// A point above `level` followed by another, or by none.
+// A point above `level` that is followed by another, or by none.
 bool rises_at(const std::vector<double>& cycles, std::size_t i, double level, double least) {
   return cycles[i] > level + least && (i + 1 == cycles.size() || cycles[i + 1] > level + least);
 }
 
-// Up to where it rises no more.
+// The last point of the rise.
 std::size_t end_of_rise(const std::vector<double>& cycles, std::size_t begin, double least) {
   std::size_t end = begin;
   while (end + 1 < cycles.size() && cycles[end + 1] > cycles[end] + least / 2) ++end;
   return end;
 }
 
-// Of the points from there to the next rise.
+// Median of the points from `begin` to the next rise.
 double level_from(const std::vector<double>& cycles, std::size_t begin, double least) {
   std::size_t end = begin + 1;
   while (end < cycles.size() && cycles[end] < cycles[begin] + least) ++end;
@@ -68,7 +68,7 @@ std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles, cons
     const std::size_t begin = i;
     i = end_of_rise(slow_cycles, begin, least);
     const double rise = level_from(slow_cycles, i, least) - level;
-    // Else it went back, as where a few lines met in the cache.
+    // Otherwise it dropped again, as when a few lines conflict in the cache.
     if (rise < least) continue;
     rises.push_back({begin - 1, i, level, rise});
     plateau = {slow_cycles[i]};

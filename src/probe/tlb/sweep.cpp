@@ -25,7 +25,7 @@ std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<P
   const std::vector<stats::Histogram> histograms = walker.run(programs);
   auto histogram = histograms.begin();
   for (SweepPoint& point : points) {
-    // That with the least misses of the copies: what disturbs one only brings more.
+    // Takes the copy with the fewest misses: disturbances only add to them.
     point.mean_cycles = std::numeric_limits<double>::infinity();
     for (int copies = copies_of(point.pages()); copies > 0; --copies, ++histogram) {
       const double mean = added_by_translation(*histogram);
@@ -41,7 +41,7 @@ std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<P
 std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepParameters& parameters) {
   std::vector<SweepPoint> points;
   const auto largest = static_cast<double>(walker.largest_bytes());
-  // Lines that the nearest cache does not hold reach so far at least.
+  // Lines that the nearest cache does not hold span at least this much.
   const auto exceeding = static_cast<double>(walker.nearest().lines * walker.parameters().line_bytes);
   const double first = std::max(parameters.first_reach_bytes, exceeding);
   for (double reach = first; reach < largest; reach *= 2) {
@@ -66,7 +66,7 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
 
 stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
   if (walker.nearest().serves()) return walker.neighbours_past_nearest();
-  // They are neighbours, of whose sets they fill some only.
+  // Adjacent lines fill only some of the sets of L2, so their number is limited.
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
   return walker.walk(lines, parameters.quiet_stride_bytes, {}, walker.quiet_passes_over(lines));
 }
@@ -108,7 +108,7 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
   const auto slow_part = [&](const stats::Histogram& histogram, double before_cycles) {
     return 1 - part_below(histogram, before_cycles + step.signature.rise_cycles / 2);
   };
-  // The other line of a page misses no level before this one either. Half of the loads beside are the page's own.
+  // The other line of a page misses no level before this one either. Half of the loads in `beside` are the page's own.
   const double alone_cycles = added_by_translation(histograms[0]);
   const SlowBeyond found{
       .pages = slow_part(histograms[0], step.signature.before_cycles),

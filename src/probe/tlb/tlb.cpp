@@ -1,5 +1,4 @@
-// TLBs, from the latency of loads over ever more pages: a sweep of their number (sweep.h), and a look at each of
-// its steps (level.h).
+// TLBs, from a sweep over growing numbers of pages (sweep.h) and an examination of each of its steps (level.h).
 #include "probe/tlb/tlb.h"
 
 #include <fmt/format.h>
@@ -17,30 +16,30 @@
 namespace gputopo::probe {
 namespace {
 
-// Whether loads wait for a level that the sweep did not show.
+// Tolerances that detect loads waiting for a level that the sweep did not show.
 struct UnexplainedWaitParameters {
-  // How long loads within a level's reach may wait beyond what the levels before it explain. If they wait longer, there
-  // is a level that the sweep did not show, and the next one would be counted wrongly. Less than any miss costs.
+  // Longest wait (cycles) within a level's reach beyond what the levels before it explain. If loads wait longer, the
+  // sweep missed a level, and the next one would get the wrong number. Any miss costs more.
   double most_cycles = 4;
-  // At the last point before a step a few loads miss already where code and results take entries too: so much of the
-  // step. More: levels of cheap misses just before another are not noticed.
+  // At the last point before a step, a few loads may miss already if code and results take entries too: up to this
+  // part of the step. Larger values overlook levels of cheap misses just before another.
   double few_of_step = 0.05;
 };
 constexpr UnexplainedWaitParameters kUnexplained;
 
-// A level that is seen again with other lines.
+// Tolerances for a level that other lines show again.
 struct KnownLevelParameters {
-  // Its misses cost as much again but for this part, and so many cycles. Larger: another level is taken for it.
+  // Relative difference and cycles by which the cost of its misses may differ. Larger values accept another level.
   double part = 0.2;
   double least_cycles = 4;
 };
 constexpr KnownLevelParameters kKnown;
 
-// Lines of which a second survey is made where the first does not tell.
+// Lines of a second survey, if the first is not conclusive.
 struct OtherLinesParameters {
-  // Part of what L2 keeps: as in the first. Larger: fewer pages at once.
+  // Divisor of what L2 keeps, as in the first survey. Larger values allow fewer pages at once.
   std::uint64_t surely_stays = 12;
-  // And where a level may have more entries than that. Smaller: sets of L2 overflow, and nothing is told.
+  // The same if a level may have more entries than that. Smaller values overflow sets of L2, which is inconclusive.
   std::uint64_t mostly_stays = 4;
 };
 
@@ -71,7 +70,7 @@ std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& l
   }
 }
 
-// Of loads that the nearest cache cannot be kept from serving: why nothing is told where the first ones already wait.
+// Why loads that the nearest cache may serve are inconclusive: even the first ones wait for translations.
 std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& first, const stats::Histogram& quiet) {
   const double waits = first.mean_cycles - added_by_translation(quiet);
   if (!walker.nearest().serves() || waits <= kUnexplained.most_cycles) return "";
@@ -80,7 +79,7 @@ std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& firs
       first.reach_bytes, waits);
 }
 
-// And of a step where they differ among themselves by more than a miss costs.
+// Why a step is inconclusive: such loads differ among themselves by more than a miss costs.
 std::string why_unsure_of_step(const PageWalker& walker, const stats::Histogram& quiet, const TlbStep& step) {
   if (!walker.nearest().serves()) return "";
   const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
@@ -90,7 +89,7 @@ std::string why_unsure_of_step(const PageWalker& walker, const stats::Histogram&
                      differ, step.rise.rise_cycles);
 }
 
-// Whether the step is where a level begins to miss that is known of other lines, and costs what its misses do.
+// Whether a level known from other lines begins to miss at this step, at the same cost.
 bool is_step_of(const TlbStep& step, const std::vector<SweepPoint>& points, const TlbLevel& level) {
   const auto last = static_cast<double>(points[step.rise.last_before].reach_bytes);
   const auto first = static_cast<double>(points[step.rise.first_after].reach_bytes);
@@ -107,7 +106,7 @@ std::size_t count_told(const TlbSurvey& survey) {
   return told;
 }
 
-// Of the first step: loads that fit before it wait already.
+// Why the first step is inconclusive: loads that fit before it already wait.
 std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const TlbStep& step) {
   const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
   const std::size_t last = step.rise.last_before;
@@ -118,7 +117,7 @@ std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const Tlb
                      points[last].reach_bytes, waits);
 }
 
-// Up to there loads miss no level beyond that of this step.
+// The reach up to which loads miss no level beyond that of this step.
 std::uint64_t bytes_before_next(const PageWalker& walker, const std::vector<SweepPoint>& points,
                                 const std::vector<TlbStep>& steps, std::size_t step) {
   if (step + 1 == steps.size()) return walker.largest_bytes();
@@ -137,7 +136,7 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
   }
 }
 
-// Finds the levels of TLB behind the steps of a sweep, nearest first, until a step does not tell what it is.
+// Finds the TLB levels behind the steps of a sweep, nearest first, until a step is inconclusive.
 class LevelSearch {
  public:
   // `known`: levels that other lines have shown, nearest first, all of which must show again.
@@ -222,7 +221,7 @@ class LevelSearch {
   TlbSurvey survey_;
 };
 
-// Of the levels before the last: what they reach together, and the nearest entry that is known.
+// The levels before the last: their common reach, and the nearest entry that is known.
 NearerTlb all_nearer_tlbs(const TlbSurvey& survey) {
   NearerTlb nearer = nearer_tlb(survey, survey.levels.size() - 1);
   for (std::size_t depth = survey.levels.size() - 1; nearer.entry_bytes == 0 && depth > 0; --depth) {
@@ -231,10 +230,10 @@ NearerTlb all_nearer_tlbs(const TlbSurvey& survey) {
   return nearer;
 }
 
-// Lines that meet in the sets of L2, or levels of more entries than there were pages, show among other lines.
+// Other lines show levels where lines conflict in the sets of L2, or that have more entries than there were pages.
 void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   const auto tells_more = [&](const TlbSurvey& other) {
-    // First lines that wait a little, hardly told from noise, are no sign that there is no level.
+    // First lines that wait slightly, hardly more than noise, do not prove that there is no level.
     if (walker.nearest().serves() && other.levels.empty()) return false;
     return other.levels.size() > survey.levels.size() ||
            (other.levels.size() == survey.levels.size() && !survey.unsure.empty() && other.unsure.empty());
@@ -250,7 +249,7 @@ void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   if (walker.has_few_lines() && !tells_all) try_part(kParameters.mostly_stays);
 }
 
-// Misses of loads that memory serves may cost another time than of those that a cache does.
+// Misses of loads that memory serves may cost more or less than those of loads that a cache serves.
 void check_penalty_of_memory(TlbLevel& level, const TlbLevel* other) {
   const double slack = std::max(kKnown.least_cycles, kKnown.part * level.miss_cycles);
   if (other != nullptr && std::abs(other->miss_cycles - level.miss_cycles) <= slack) return;
@@ -263,7 +262,7 @@ void check_penalty_of_memory(TlbLevel& level, const TlbLevel* other) {
   }
 }
 
-// A level of more entries than lines stay in a small L2 shows where memory serves all loads.
+// A level with more entries than lines stay in a small L2 shows if memory serves all loads.
 void look_past_l2(const PageWalker& walker, TlbSurvey& survey) {
   constexpr std::size_t kLevels = 2;
   const std::size_t told = count_told(survey);
@@ -288,7 +287,7 @@ void check_penalties_of_memory(const PageWalker& walker, std::vector<TlbLevel>& 
   for (TlbLevel& level : levels) check_penalty_of_memory(level, nullptr);
 }
 
-// With ever more lines at once, until a survey tells all that it sees.
+// Tries different numbers of lines at once until a survey explains all that it sees.
 TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
   std::optional<TlbSurvey> best;
   std::string why;
@@ -296,13 +295,13 @@ TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
     try {
       const PageWalker walker(lab, site, times_lines);
       TlbSurvey survey = LevelSearch(walker).find();
-      const bool lines_differ = survey.lines_differ;  // as others would
+      const bool lines_differ = survey.lines_differ;  // other lines would too
       if (!lines_differ) {
         look_with_other_lines(walker, survey);
         look_past_l2(walker, survey);
       }
       check_penalties_of_memory(walker, survey.levels);
-      // None at all is told only if it was not unsure of fewer lines or more.
+      // A survey without levels counts only if no survey with other numbers of lines was unsure.
       const bool tells_all = survey.unsure.empty() && (!best || !survey.levels.empty());
       if (lines_differ || tells_all) return survey;
       if (!best || count_told(survey) > count_told(*best)) best = std::move(survey);
@@ -327,7 +326,7 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
   const PageWalker walker(lab, site);
   TlbSurvey survey = LevelSearch(walker).find();
   look_with_other_lines(walker, survey);
-  // What an entry covers is known of a TLB that has some.
+  // The bytes of an entry are known for a TLB with several entries, but not for a window.
   if (survey.levels.size() > 1 && survey.levels.back().entry_bytes == 0) {
     survey.window = find_page_window(walker, all_nearer_tlbs(survey), survey.levels.back().miss_cycles);
   }

@@ -9,25 +9,25 @@ namespace gputopo::probe {
 namespace {
 
 struct SpanParameters {
-  // From what the smallest TLBs reach to what holds more banks and slices than there are.
+  // From the reach of the smallest TLBs to a span that has more banks and slices than any GPU.
   std::uint64_t smallest_bytes = 32 << 10;
   std::uint64_t largest_bytes = 512u << 20;
   std::uint64_t growth = 4;
-  // Of the free memory.
+  // Divisor of the free memory.
   std::uint64_t memory_divisor = 8;
-  // Where one span is asked for, so many times as much must be translated: pages of other arrays have entries too.
+  // Room for pages of other arrays, which have entries too, when a single span is tested.
   double room_for_others = 1.25;
-  // Lines of a span, on as many pages: enough for a mean; they must stay in L2, so no more than this part of it.
+  // Lines of a span, on as many pages: enough for a mean, but at most 1 / l2_divisor of L2, where they must stay.
   std::uint64_t lines = 1024;
   std::uint64_t l2_divisor = 16;
   std::uint64_t least_lines = 64;
   std::uint64_t line_bytes = 128;
   std::uint64_t pairs = 1024;
-  // Within the smallest page there is.
+  // Lines within the smallest page of any GPU.
   std::uint64_t lines_of_one_page = 16;
-  // Copies of each, whose median counts: a neighbour spoils some.
+  // Copies of each, whose median counts: neighbors disturb some.
   std::uint32_t copies = 3;
-  // Of the loads of a span, without as many at the other end: where few lines meet in a set of L2, these alone miss it.
+  // Part of the loads that counts, with the rest cut at both ends: the few lines that conflict in a set of L2 miss it.
   double kept_part = 0.85;
 };
 constexpr SpanParameters kSpanParameters;
@@ -44,7 +44,7 @@ ChaseProgram pairs_over(const Site& site, std::uint64_t bytes, std::uint64_t lin
                        {.kind = StepKind::kPaired, .loads = std::max(kSpanParameters.pairs, array.element_count())}});
 }
 
-// Of these, which ascend, so much as loads can be spread over.
+// The largest of these ascending sizes that loads can span.
 std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::uint64_t>& sizes,
                             const TranslatedSpanParameters& parameters = {}) {
   const std::uint64_t room = lab.last_cache_bytes() / kSpanParameters.l2_divisor / kSpanParameters.line_bytes;

@@ -1,5 +1,4 @@
-// How much memory loads can be spread over without waiting for translations: where a latency is of the load alone, its
-// lines lie that near.
+// How much memory loads can span without waiting for translations; latencies of loads alone use lines within it.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +7,11 @@
 
 namespace gputopo::probe {
 
-// `site`: a space that misses L1 on every load, so that all are translated. 0: even a few pages are too many. No more
-// than a latency needs is tried.
+// `site`: a space that misses L1 on every load, so that all are translated. 0: even a few pages are too many. Tries no
+// more than a latency needs.
 [[nodiscard]] std::uint64_t find_translated_span(Lab& lab, const Site& site);
 
-// Whether loads over so many bytes do not wait, nor over a little more. False where there is no memory to see it.
+// Whether loads over this many bytes, and over slightly more, do not wait. False if there is no memory to test it.
 [[nodiscard]] bool is_translated(Lab& lab, const Site& site, std::uint64_t bytes);
 
 }  // namespace gputopo::probe

@@ -1,9 +1,9 @@
-// How much memory loads can be spread over without waiting for translations, from loads that were made twice in a row:
-// what the first of them takes longer is its translation. Pure functions; translated_span.cpp takes the samples.
+// How much memory loads can span without waiting for translations, from pairs of loads: the translation is the extra
+// time of the first load. Pure functions; translated_span.cpp takes the samples.
 //
-// What fools it: whatever else only the first load of a pair waits for, as lines that do not stay in the cache behind.
-// That comes and goes with how far lines are apart. Misses of a TLB do not: what is translated at once over a span is
-// over any smaller one, on which there are fewer pages.
+// Anything else that only the first load of a pair waits for fools the method, such as lines that do not stay in the
+// cache behind. That varies with the distance of the lines. TLB misses do not: a span that is translated as a whole
+// includes any smaller one, which has fewer pages.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace gputopo::probe {
 
 struct TranslatedSpanParameters {
-  // What the first loads may take longer on average than those of the least span so far. More: misses of a TLB that
-  // cost little pass; less: noise looks like them.
+  // Largest extra time (cycles, mean) of first loads above that of the best span so far. Larger values accept cheap
+  // TLB misses; smaller values take noise for misses.
   double tolerance_cycles = 1.5;
-  // What those of the smallest span may take longer than those of a single page, whose few lines lie at distances of
-  // their own: less than a miss of any TLB costs.
+  // The same for the smallest span above a single page, whose few lines have distances of their own: less than a miss
+  // of any TLB costs.
   double page_tolerance_cycles = 4;
-  // Of the largest span without misses this part is used: pages of other arrays have entries too, and a few pages too
+  // Part of the largest span without misses that is used: pages of other arrays need entries too, and a few pages too
   // many hide among the slow loads that are left out.
   double used_part = 0.5;
 };
@@ -26,10 +26,10 @@ struct TranslatedSpanParameters {
 // Loads over a span.
 struct SpanLoads {
   std::uint64_t bytes = 0;
-  double added_cycles = 0;  // that the first load of a pair takes longer, on average
+  double added_cycles = 0;  // mean extra time of the first load of a pair
 };
 
-// `spans` ascend; `of_one_page`: added_cycles of loads within one page. 0: even the smallest has misses.
+// `spans` ascend. `of_one_page`: added_cycles of loads within one page. 0: even the smallest span has misses.
 [[nodiscard]] std::uint64_t translated_bytes(std::span<const SpanLoads> spans, double of_one_page,
                                              const TranslatedSpanParameters& parameters = {});
 

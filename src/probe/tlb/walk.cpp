@@ -11,10 +11,10 @@
 namespace gputopo::probe {
 namespace {
 
-// Where the SM's own cache serves the second load of a pair, that always takes as long: it is loaded once.
+// If the SM's own cache serves the second load of a pair, it always takes the same time, so lines are loaded once.
 StepKind kind_for(const Site& site) { return site.space == Space::kTexture ? StepKind::kCounted : StepKind::kPaired; }
 
-// Of the last step of each, as pairs.
+// Histograms of the last step of each program, as pairs.
 std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProgram>& programs,
                                            const PageWalkParameters& parameters) {
   std::vector<stats::Histogram> histograms;
@@ -25,7 +25,7 @@ std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProg
   return histograms;
 }
 
-// Of neighbouring lines, what their first loads take longer than their second ones, for each of these sizes.
+// Paired loads of adjacent lines, for each of these sizes.
 std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, const std::vector<std::uint64_t>& bytes,
                                                   const PageWalkParameters& parameters) {
   std::vector<ChaseProgram> programs;
@@ -37,7 +37,7 @@ std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, co
   return paired_loads(lab, programs, parameters);
 }
 
-// Bytes of neighbouring lines that stay, of sizes from that for `most_pages` down to that for `least_pages`.
+// Bytes of adjacent lines that stay, from the size for `most_pages` down to that for `least_pages`.
 std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_pages, std::uint64_t least_pages,
                                  const PageWalkParameters& parameters) {
   const std::uint64_t of_page = parameters.l2_part * parameters.line_bytes;
@@ -49,7 +49,7 @@ std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_
   const std::vector<stats::Histogram> pairs = pairs_of_neighbours(lab, site, tried, parameters);
   for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
     if (!stay_in_cache(pairs[i], pairs.back())) continue;
-    // Halfway to the next, which did not stay.
+    // Halfway to the next larger size, which did not stay.
     const std::uint64_t more = tried[i] * parameters.kept_steps / 2;
     if (i == 0 || !stay_in_cache(pairs_of_neighbours(lab, site, {more}, parameters).front(), pairs.back())) {
       return tried[i];
@@ -59,11 +59,11 @@ std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_
   return 0;
 }
 
-// Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
-// tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
+// Bytes of adjacent lines that stay in the cache behind the TLB, among the tried sizes. The vendor's figure may be the
+// sum of several parts, or an L2 that other loads share.
 std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
   const std::uint64_t most = parameters.max_pages;
-  // Loads that cannot bypass L1 find the second of each pair there.
+  // Loads that cannot bypass L1 hit it with the second load of each pair.
   if (site.space != Space::kGlobalBypassL1 && site.space != Space::kTexture) {
     return lab.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
   }
@@ -72,13 +72,13 @@ std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& p
   return kept_bytes_between(lab, site, parameters.least_pages / 2, parameters.least_pages_of_small, parameters);
 }
 
-// A line of each page, in a window at its beginning. Of pages that follow one another the low bits of the lines'
-// numbers differ, however many of these choose the set, and all else is as by chance, so that no way of choosing sets
-// piles them up. x (2x + 1) modulo a power of two takes every value once.
+// One line of each page, in a window at its beginning. The low bits of the line numbers differ between consecutive
+// pages, however many of them select the set; the other bits are as if random, so that no set index piles lines up.
+// x (2x + 1) modulo a power of two takes every value once.
 std::vector<std::uint32_t> spread_lines(std::uint64_t pages, std::uint64_t lines_of_page, std::uint64_t lines_of_window,
                                         std::uint64_t variant) {
-  constexpr std::uint64_t kShift = 37;  // where there are more pages than lines of a window: others of the next ones
-  constexpr std::uint64_t kVariants = 2741;  // apart
+  constexpr std::uint64_t kShift = 37;  // gives later pages other lines if there are more pages than lines in a window
+  constexpr std::uint64_t kVariants = 2741;  // distance of variants
   std::vector<std::uint32_t> lines;
   for (std::uint64_t page = 0; page < pages; ++page) {
     const std::uint64_t x = page + page / lines_of_window * kShift + variant * kVariants;
@@ -88,9 +88,8 @@ std::vector<std::uint32_t> spread_lines(std::uint64_t pages, std::uint64_t lines
   return lines;
 }
 
-// All that a chain visits is loaded: once by many threads, because loads that miss all caches and TLBs take longest,
-// and again in the chain's order, which is what stays of the first. A touch cannot follow listed elements: those are
-// walked twice.
+// Loads all that a chain visits: once by many threads, because loads that miss all caches and TLBs take longest, and
+// again in the chain's order, which then is what stays. kTouch cannot follow listed elements: these are walked twice.
 std::vector<ChaseStep> warm_pages(const ChaseArray& array) {
   const std::uint64_t n = array.chain_length();
   if (!array.elements.empty()) return {{.kind = StepKind::kWarm, .loads = 2 * n}};
@@ -129,7 +128,7 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
       lab.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
   array.stagger_bytes = parameters.line_bytes * (2 * variant + 1);
   array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
-  // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
+  // Shuffled: in sequence, only the first load of each page would miss if pages are much larger than the stride.
   array.order = Order::kShuffled;
   if (nearer.entry_bytes > stride_bytes) {
     array.elements.resize(pages);
@@ -176,7 +175,7 @@ void PageWalker::look_at_nearest() {
   nearest_ = *found;
   lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none{}; a miss takes {:.1f} cycles", nearest_.lines,
                        nearest_.of_memory ? ", nor does L2" : "", nearest_.gap_cycles));
-  // Histograms count up to so many cycles, and what a translation adds must be among them.
+  // Histograms end at a limit, and what a translation adds must stay below it.
   constexpr double kRoomCycles = 512;
   if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
     throw Inconclusive(fmt::format(
@@ -199,7 +198,7 @@ void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
 }
 
 void PageWalker::limit_to_arrays() {
-  // Of the space as a whole: linear textures hold so many texels.
+  // The space itself may limit arrays: linear textures hold only so many texels.
   constexpr std::uint64_t kLeastBytes = 16 << 20;
   for (std::uint64_t bytes = largest_bytes_; bytes >= kLeastBytes; bytes = (std::bit_ceil(bytes) / 2)) {
     ChaseArray array = make_array(site_, bytes, line_for(bytes));
@@ -212,7 +211,7 @@ void PageWalker::limit_to_arrays() {
     } catch (const NotSupportedError& error) {
       lab_.log(fmt::format("tlb: {}", error.what()));
     } catch (const DeviceMemoryError&) {
-      return;  // which the sweep meets too
+      return;  // the sweep meets it too
     }
   }
 }
@@ -290,7 +289,7 @@ ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads,
                                       std::uint64_t together) const {
   array = in_rounds(array, page_bytes, together);
   const std::uint64_t n = array.chain_length();
-  // Not std::clamp(): where L2 is small the most is less than the least.
+  // Not std::clamp(): with a small L2, max_loads may be below least_loads.
   const std::uint64_t loads = std::min(std::max(n, parameters_.least_loads), max_loads);
   return warmed_pairs(site_, std::move(array), loads);
 }

@@ -1,6 +1,6 @@
-// Loads over many pages, one line on each, twice in a row: what the first load of a line takes longer is its
-// translation, whatever the way to the slice of the cache it lies in, which differs by more than the miss of some TLBs
-// costs. The lines stay in a cache behind the translation; what fools it is lines that do not.
+// Loads over many pages, one line on each, each line twice in a row. The extra time of the first load is its
+// translation; the distance to the line's cache slice, which differs by more than a miss of some TLBs costs, is the
+// same for both. The lines must stay in a cache behind the TLB; lines that do not stay there fool the method.
 #pragma once
 
 #include <algorithm>
@@ -16,79 +16,78 @@
 namespace gputopo::probe {
 
 struct PageWalkParameters {
-  // Loads this far apart are of different lines of L2, on all GPUs so far.
+  // Loads this far apart are of different L2 lines, on all GPUs so far.
   std::uint64_t line_bytes = 128;
-  // And of the L2 of textures on GT200.
+  // The same for the L2 that textures use on GT200.
   std::uint64_t texture_line_bytes = 256;
-  // Of these so few hit the SM's own cache, whatever it is. What these take, by the timer and all, is taken off single
-  // loads, which stand for pairs. More: caches that hold no more; fewer: an outlier is all that shows.
+  // Lines few enough to hit in any cache of an SM. Their latency, timer included, is subtracted from single loads to
+  // make pairs of them. Larger values exceed small caches; smaller values let one outlier decide.
   std::uint64_t lines_that_hit = 4;
   std::optional<std::uint32_t> hit_cycles;
-  // The lines are staggered within the smallest page. GPUs whose pages are as small as 4 KiB have no L2 for these
-  // loads, whose sets would need more room to be spread over. Larger: lines of one page lie in several.
+  // Lines are staggered within the smallest page. GPUs with pages of 4 KiB have no L2 for these loads; an L2 needs
+  // more room to spread lines over its sets. With larger values, lines of one page lie in several.
   std::uint64_t smallest_page_bytes = 4096;
   std::uint64_t smallest_page_with_l2_bytes = 64 << 10;
-  // Set: spread instead, over so many bytes of each page or, of smaller strides, over all of them. Larger: arrays begin
-  // at multiples of no more, and lines in the last part of a page would be on the next one.
+  // If set, lines are spread over spread_window_bytes of each page, or over all of a smaller stride. Arrays begin at
+  // multiples of no more, so that with larger values lines in the last part of a page could lie on the next.
   bool spreads_lines = false;
   std::uint64_t spread_window_bytes = 64 << 10;
-  // Lines that are loaded at most. More: finer pages at the largest reaches; programs take longer.
+  // Most lines that are loaded. Larger values allow finer pages at the largest reaches, but programs take longer.
   std::uint64_t max_pages = 16384;
-  // And no more than this part of what L2 was seen to keep: they stay there, whatever its sets. Larger: fewer pages,
-  // and less that goes astray. So that the most pages ask for less than the near part of an H200's L2.
+  // Divisor: at most 1/12 of what L2 was seen to keep, so that the lines stay whatever its sets. Larger values allow
+  // fewer pages but lose fewer lines. At 12, the most pages need less than the near part of an H200's L2.
   std::uint64_t l2_part = 12;
-  // What L2 keeps is tried from there down, each time so much less: neighbouring lines, of which even the smallest
-  // pages hold many, so that no TLB takes part in it. Pairs that are counted; and of so many lines that stay in any L2.
+  // Sizes that L2 may keep are tried downward by this factor, with adjacent lines: even the smallest page holds many,
+  // so that no TLB takes part.
   std::uint64_t kept_steps = 4;
-  std::uint64_t kept_loads = 2048;
-  std::uint64_t kept_lines_of_any = 64;
-  // Of an L2 that keeps fewer nothing is told.
+  std::uint64_t kept_loads = 2048;       // pairs that are counted
+  std::uint64_t kept_lines_of_any = 64;  // lines that stay in any L2
+  // Fewest pages in the search for what L2 keeps.
   std::uint64_t least_pages = 64;
-  // Smaller ones are asked for where not even so many do: twice the fewest entries that a level may have.
+  // Fewest pages for an L2 that keeps even less: twice the fewest entries that a level may have.
   std::uint64_t least_pages_of_small = 16;
-  // Apart in the sweep: small enough to be under what an entry covers, wherever that can be.
+  // Stride of the sweep (B): small enough to be below what an entry covers, if possible.
   std::uint64_t wanted_stride_bytes = 64 << 10;
-  // Enough lines that those which lie in a slice of its own kind count little.
+  // Fewest lines: enough that lines in an unusual slice count little.
   std::uint64_t least_lines = 256;
-  // Loads that are counted: enough that an outlier moves the mean by little, and of shuffled pages so many speak for
-  // all.
+  // Loads that are counted: enough that an outlier hardly moves the mean, and max_loads represent all shuffled pages.
   std::uint64_t least_loads = 512;
   std::uint64_t max_loads = 4096;
-  // Loads of a walk over pages of one entry each, enough for a single page that misses to stand out; less of so few
-  // pages that one is no small part of them.
+  // Loads of a walk over pages of one entry each: enough for a single page that misses to stand out. With at most
+  // few_pages, one page is a large enough part that walk_loads_of_few suffice.
   std::uint64_t walk_loads = 1 << 16;
   std::uint64_t walk_loads_of_few = 1 << 14;
   std::uint64_t few_pages = 128;
-  // Loads that tell what noise makes of all of them: a part, and no single page. More: steadier; takes longer.
+  // Loads that measure noise: a part of all of them, no single page. Larger values are steadier but take longer.
   std::uint64_t quiet_loads = 1 << 14;
   std::uint64_t least_passes = 8;
-  std::uint64_t max_passes = 24;  // unless noise is taken for misses, which only many loads make up for
-  // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
-  // in the same order keeps step with the clock of the cache behind. Other lines in other orders are other noise.
+  std::uint64_t max_passes = 24;  // unless noise looks like misses, which only many loads outweigh
+  // Orders, with other lines each. If misses are cheap, noise is a large part of them and repeats: a loop over the
+  // same lines in the same order keeps step with the clock of the cache behind.
   std::uint64_t orders = 8;
-  // Times what L2 was seen to keep, which may be twice as much: of more lines it holds none.
+  // Multiple of what L2 was seen to keep (it may keep twice as much) beyond which it holds none of the lines.
   std::uint64_t exceeds_kept = 4;
-  // Of an array.
+  // Most elements of an array.
   std::uint64_t max_elements = 1ull << 30;
 };
 
-// An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
-// side. In an order in which the level `nearer` serves none of them that it need not: shuffled, unless its entries
-// cover several. `variant`: other lines of the pages.
+// An array with one line on each page, staggered so that the lines lie side by side in a cache behind the TLB. The
+// order keeps the level `nearer` from serving loads that it need not: shuffled, unless its entries cover several
+// pages. `variant` selects other lines of the pages.
 [[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
                                      const NearerTlb& nearer, const PageWalkParameters& parameters = {},
                                      std::uint64_t variant = 0);
 
-// How often pages are walked, in all.
+// How often pages are walked in all.
 struct WalkPasses {
   std::uint64_t passes = 1;
-  std::uint64_t orders = 1;  // of other lines each, which share the passes
+  std::uint64_t orders = 1;  // with other lines each; they share the passes
 };
 
 // Walks over pages of one site, as many and as far apart as the device has room for.
 class PageWalker {
  public:
-  // `times_lines`: of a space that the SM's own cache serves, times the fewest lines of which this holds none.
+  // `times_lines`: in a space that the SM's own cache serves, the multiple of the fewest lines that it holds none of.
   PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines = 2);
 
   [[nodiscard]] Lab& lab() const { return lab_; }
@@ -96,49 +95,48 @@ class PageWalker {
   [[nodiscard]] const PageWalkParameters& parameters() const { return parameters_; }
   [[nodiscard]] std::uint64_t max_pages() const { return max_pages_; }
   [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
-  // L2 keeps fewer lines than would be loaded.
+  // Whether L2 keeps fewer lines than max_pages.
   [[nodiscard]] bool has_few_lines() const { return max_pages_ < parameters_.max_pages; }
-  // The cache of the SM, where loads cannot bypass it: walks visit so many lines of their pages that it holds none.
+  // The SM's own cache, if loads cannot bypass it: walks visit so many lines of their pages that it holds none.
   [[nodiscard]] const NearestCache& nearest() const { return nearest_; }
-  // Set: no array of the space may be larger than largest_bytes(), whatever memory is free.
+  // Whether no array of the space can be larger than largest_bytes(), whatever memory is free.
   [[nodiscard]] bool is_limited() const { return is_limited_; }
-  // The same with lines that are spread over all of what is between two pages, and no more of them than this part of
-  // what L2 keeps.
+  // The same with lines spread over the whole distance between pages, and at most 1 / l2_part of what L2 keeps.
   [[nodiscard]] PageWalker with_spread_lines(std::uint64_t l2_part) const;
-  // Where there is a nearest cache and L2 keeps few lines: the same with so many lines that L2 holds none of them
-  // either, and memory serves all. Nothing where these are too many, or memory does not stand out. `known`: the last
-  // level that is known, which serves none of the loads of walks that it need not, or the next shows late.
+  // The same with so many lines that L2 holds none of them either and memory serves all, for a space with a nearest
+  // cache and an L2 that keeps few lines. Nothing if these are too many, or memory does not stand out. `known`: the
+  // last known level; walks keep it from serving loads that it need not, or the next level shows late.
   [[nodiscard]] std::optional<PageWalker> past_l2(const NearerTlb& known) const;
 
-  // Of pages that reach so far.
+  // The stride of pages for this reach.
   [[nodiscard]] std::uint64_t stride_for(double reach_bytes) const;
-  // Any line of an array of so many bytes, or of larger ones any of some.
+  // The element size at which an array of this many bytes can list any line; for huge arrays, more than a line.
   [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const;
   [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer = {},
                                        std::uint64_t variant = 0) const {
     return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer.entry_bytes > 0 ? nearer : known_, parameters_,
                               variant);
   }
-  // Loads of all that the array's chain visits, then paired loads. Where there is a nearest cache, of so many lines of
-  // the pages, which are so far apart, that it holds none; `together`: lines of the chain on each page, a power of two,
-  // which differ in the highest bits of a line's place in its window.
+  // Loads everything that the array's chain visits, then loads pairs. With a nearest cache, visits so many lines of
+  // the pages, page_bytes apart, that it holds none. `together`: lines of the chain on each page, a power of two,
+  // which differ in the highest bits of their places in the window.
   [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
                                           std::uint64_t together = 1) const;
-  // Throws Inconclusive where the nearest cache serves loads all the same.
+  // Throws Inconclusive if the nearest cache still serves loads.
   void require_past_nearest(const stats::Histogram& paired) const;
-  // Of places within a page of so many bytes: where other lines of it surely are.
+  // Lines in a page of this size or, if smaller, in the GPU's smallest page: other lines of it surely lie there.
   [[nodiscard]] std::uint64_t window_lines(std::uint64_t page_bytes) const;
-  // The histogram of the paired loads of each.
+  // The histogram of paired loads of each program.
   [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
 
-  // Over so many pages of one entry each. `noisy`: noise alone is taken for misses.
+  // For pages of one entry each. `noisy`: noise alone looks like misses.
   [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, bool noisy) const;
-  // Neighbouring lines, as many as it takes: hardly any of them waits for a translation.
+  // Adjacent lines, as many as exceed the nearest cache: hardly any load waits for a translation.
   [[nodiscard]] stats::Histogram neighbours_past_nearest() const;
 
-  // Over lines that are all in their caches.
+  // For lines whose loads all hit.
   [[nodiscard]] WalkPasses quiet_passes_over(std::uint64_t lines) const;
-  // Of all passes together. `variant`: other lines of the pages, or the first of several.
+  // The sum of all passes. `variant`: the choice of lines, or the first of several.
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
                                       const WalkPasses& passes, std::uint64_t variant = 0) const;
 
@@ -154,7 +152,7 @@ class PageWalker {
   NearestCache nearest_;
   NearerTlb known_;
   bool is_limited_ = false;
-  std::uint64_t kept_bytes_ = 0;  // by L2, of neighbouring lines
+  std::uint64_t kept_bytes_ = 0;  // adjacent lines that L2 keeps
   std::uint64_t max_pages_ = 0;
   std::uint64_t largest_bytes_ = 0;
 };

@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-// A warp loads constants from so many addresses, `apart_bytes` from one another.
+// A warp loads constants from `addresses` addresses that are `apart_bytes` apart.
 AccessProgram of_addresses(const Site& site, std::uint32_t addresses, std::uint32_t apart_bytes) {
   return {.op = AccessOp::kLoad,
           .space = site.space,
@@ -17,7 +17,7 @@ AccessProgram of_addresses(const Site& site, std::uint32_t addresses, std::uint3
           .accesses = kAccessTrial.timed_accesses};
 }
 
-// All that fit half of the cache, up to the lanes of a warp.
+// The curve over numbers of addresses that fit half of the cache, up to the lanes of a warp.
 AddressCurve measure_curve(Lab& lab, const Cache& cache, std::uint32_t apart_bytes) {
   const std::uint64_t room = cache.fits_bytes / 2 / apart_bytes;
   AddressCurve curve;
@@ -34,7 +34,7 @@ AddressCurve measure_curve(Lab& lab, const Cache& cache, std::uint32_t apart_byt
 }  // namespace
 
 Attribute measure_address_cost(Lab& lab, const Cache& cache) {
-  constexpr std::size_t kLeastPoints = 4;  // of a line and what it leaves
+  constexpr std::size_t kLeastPoints = 4;  // for a line and its residual
   const AddressCurve words = measure_curve(lab, cache, kWordBytes);
   if (words.addresses.size() < kLeastPoints) throw Inconclusive("too few addresses fit it to tell what each costs");
   const CostLine cost = settle(lab, "addresses", decide_address_cost(words));

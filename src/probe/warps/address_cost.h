@@ -1,4 +1,4 @@
-// What it costs that lanes of a warp load different constants: each address is served by itself.
+// The cost of a warp load whose lanes request different constants: each address is served separately.
 #pragma once
 
 #include "probe/bench/lab.h"
@@ -6,7 +6,7 @@
 
 namespace gputopo::probe {
 
-// Of a cache of constants, of which as many words as a warp has lanes fit.
+// For a cache that holds as many constants as a warp has lanes.
 [[nodiscard]] Attribute measure_address_cost(Lab& lab, const Cache& cache);
 
 }  // namespace gputopo::probe

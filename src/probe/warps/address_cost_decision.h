@@ -1,5 +1,5 @@
-// What each further address in a warp's load of constants costs, from loads of ever more addresses. What fools it:
-// lanes that are served in groups, and words of one line that come together, which make steps instead of a line.
+// The cost of each further address in a warp's load of constants, from loads of more and more addresses. What fools
+// it: lanes served in groups, or words of a line that come together; both make steps instead of a line.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,20 @@
 namespace gputopo::probe {
 
 struct AddressCostParameters {
-  // Less than so many cycles is no cost: the constants are served all at once.
+  // Smaller slopes are no cost: all constants are served at once.
   double least_cycles = 0.25;
-  // Root mean square of what the line leaves, as a part of a step. Larger: a cost that grows in steps of several
-  // addresses is told as one of each; smaller: jitter makes it inconclusive.
+  // Largest residual (root mean square), as part of the cost of an address. Larger values accept costs that grow in
+  // steps of several addresses; with smaller values jitter makes the cost inconclusive.
   double max_residual = 0.5;
 };
 
-// Cycles of a load of a warp, by how many addresses its lanes have.
+// Cycles of a warp load over the number of different addresses of its lanes.
 struct AddressCurve {
-  std::vector<double> addresses;  // ascending, from 1 on
+  std::vector<double> addresses;  // ascending from 1
   std::vector<double> cycles;
 };
 
-// The line, where it explains the curve.
+// The line, if it explains the curve.
 [[nodiscard]] Decision<CostLine> decide_address_cost(const AddressCurve& curve,
                                                      const AddressCostParameters& parameters = {});
 

@@ -12,23 +12,23 @@ namespace gputopo::probe {
 namespace {
 
 struct AtomicsParameters {
-  // Of each warp of a full SM: enough to keep the units busy, few enough that all lanes of a large GPU on one address
-  // end in time.
+  // Atomics of each warp of a full SM: enough to keep the units busy, but few enough that a launch ends in time if all
+  // lanes of a large GPU add to one address.
   std::uint32_t throughput_accesses = 64;
-  // The same where all lanes add to one word, which takes them one after the other.
+  // The same if all lanes add to one word, which serializes them.
   std::uint32_t one_word_accesses = 16;
-  // Odd multiples of the warp's bytes: each puts the SMs' words into other slices of L2. More: a steadier mean.
+  // Odd multiples of a warp's bytes: each puts the SMs' words into other slices of L2. More of them steady the mean.
   std::array<std::uint32_t, 8> latency_placements = {33, 37, 41, 43, 47, 53, 59, 61};
-  // The words of a warp beside those of the next, and further and further from them: how evenly they then lie over the
-  // slices is chance.
+  // Distances between the words of neighboring warps: adjacent, then farther and farther apart. How evenly the words
+  // spread over the slices is chance.
   std::array<std::uint32_t, 7> throughput_spreads = {1, 3, 5, 7, 9, 11, 13};
 };
 constexpr AtomicsParameters kAtomicsParameters;
 
 std::uint32_t warp_bytes(const Lab& lab) { return lab.info().warp_size * kWordBytes; }
 
-// Each warp adds to as many words in a row as it has lanes, `warp_stride_bytes` from those of the next warp; 0: all
-// lanes to one word.
+// Each warp adds to as many consecutive words as it has lanes, `warp_stride_bytes` from those of the next warp. 0: all
+// lanes add to one word.
 AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_t warps, std::uint32_t blocks) {
   AccessProgram program{.op = AccessOp::kAtomicAdd,
                         .space = space,
@@ -44,7 +44,7 @@ AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_
   return program;
 }
 
-// Blocks that load what all SMs share, and what one SM has.
+// All SMs together load L2; one block loads the shared memory of its SM.
 std::uint32_t blocks_for(const Lab& lab, Space space) { return space == Space::kShared ? 1 : lab.info().sm_count; }
 
 AtomicReading reading_of(const AccessTrial& trial) {
@@ -57,7 +57,7 @@ AtomicReading reading_of(const AccessTrial& trial) {
 }  // namespace
 
 Attribute measure_atomic_latency(Lab& lab, Space space) {
-  // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
+  // One warp on each SM, because the distances to L2 and its slices differ between SMs.
   const std::uint32_t blocks = blocks_for(lab, space);
   std::vector<AccessProgram> programs = {atomics(space, 0, 1, 1)};
   if (blocks == 1) {
@@ -95,7 +95,7 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   const AccessTrial& in_a_row = trials.front();
   const AccessTrial& one_address = trials.back();
-  // Of what one SM has the copies tell; of L2 the placements, but for that in which warps are neighbours.
+  // Shared memory has the rates of the copies; L2 has those of the placements, except the one with neighboring warps.
   std::vector<double> rates = in_a_row.rates();
   if (blocks > 1) {
     rates.clear();

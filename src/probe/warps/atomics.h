@@ -1,5 +1,5 @@
-// Atomic additions of whole warps: how long one takes, and how many there are per cycle. What fools them: words of L2
-// that happen to lie in few of its slices, so that several placements are read.
+// Latency and throughput of atomic additions by whole warps. What fools them: words that happen to lie in few slices
+// of L2. Several placements are measured for that reason.
 #pragma once
 
 #include "probe/bench/lab.h"

@@ -1,4 +1,4 @@
-// How long an atomic of a warp takes and how many there are per cycle, from readings at several placements in L2.
+// Latency and throughput of warp atomics, from readings at several placements in L2.
 #pragma once
 
 #include <span>
@@ -7,23 +7,23 @@
 
 namespace gputopo::probe {
 
-// Of one warp on each SM, whose words lie somewhere.
+// One warp on each SM, with its words in one placement.
 struct AtomicReading {
-  double cycles = 0;         // of the median copy, the mean over the warps
-  stats::Interval interval;  // of it
+  double cycles = 0;         // mean over the warps, of the median copy
+  stats::Interval interval;  // of `cycles`
   double least_cycles = 0;   // of the nearest warp
-  double most_cycles = 0;    // of the farthest
+  double most_cycles = 0;    // of the farthest warp
 };
 
 struct AtomicLatency {
-  double cycles = 0;  // the mean over the placements
+  double cycles = 0;  // mean over the placements
   stats::Interval interval;
   double nearest_cycles = 0;
   double farthest_cycles = 0;
 };
 
-// Of at least one placement. The interval is that of the mean over placements, where there are several, but no narrower
-// than that of one of them: what a reading may be off is the same at all.
+// Needs at least one placement. The interval is that of the mean over placements, but no narrower than that of one
+// reading, because all readings share their systematic error.
 [[nodiscard]] AtomicLatency atomic_latency_of(std::span<const AtomicReading> placements);
 
 struct AtomicThroughput {
@@ -31,7 +31,7 @@ struct AtomicThroughput {
   stats::Interval interval;
 };
 
-// Of at least one rate, in atomics of warps per clock of one SM: of copies, or of placements.
+// Needs at least one rate, in warp atomics per clock of one SM: one for each copy or placement.
 [[nodiscard]] AtomicThroughput atomic_throughput_of(std::span<const double> warp_rates, double lanes);
 
 }  // namespace gputopo::probe

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kMaxStrideWords = 64;
 
-// Of shared memory, that a block may have.
+// Bytes of shared memory that a block can have.
 std::uint64_t most_bytes(const DeviceInfo& info) {
   return std::min(info.most_shared_bytes_per_block().value_or(UINT64_MAX),
                   info.shared_bytes_per_sm.value_or(UINT64_MAX));
@@ -33,12 +33,12 @@ AccessProgram strided(const Lab& lab, AccessOp op, std::uint32_t stride_bytes, s
           .bank_mode_bytes = mode_bytes};
 }
 
-// Of fewer words for all lanes GPUs make one request, whatever a request serves else: an H100 takes loads of 8 B from
-// one or two words in one pass, from three in two.
+// Fewest shared words to measure. For fewer, GPUs make one request of all lanes, whatever a request usually serves: an
+// H100 loads 8 B from one or two words in one pass, from three words in two.
 constexpr std::uint32_t kFewestSharedWords = 3;
 
-// Strides, of which none makes lanes share words, and one after the other numbers of words that the lanes share: lanes
-// of one request that load one word take one pass, those of two take two.
+// First strides at which lanes share no words, then numbers of words that the lanes share. Lanes of one request that
+// load the same word take one pass; lanes of two requests take two.
 RequestCurve measure_request_curve(Lab& lab, std::uint32_t load_bytes) {
   constexpr std::array<std::uint32_t, 10> kStrides = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
   const std::uint32_t lanes = lab.info().warp_size;
@@ -88,7 +88,7 @@ double at_stride(const BankCurve& curve, const std::vector<double>& cycles, doub
 BankCurve measure_bank_curve(Lab& lab, std::uint32_t mode_bytes) {
   BankCurve curve{.warp_lanes = lab.info().warp_size};
   add_strides(lab, curve, mode_bytes, 0, kMaxStrideWords);
-  // Half as many banks for half as many lanes at once cost the same at these strides, but not at longer ones.
+  // Half as many banks that serve half as many lanes at once cost the same at these strides, but not at longer ones.
   const std::uint64_t that_fit = most_bytes(lab.info()) / lab.info().warp_size / kWordBytes;
   const auto longest = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * kMaxStrideWords, that_fit));
   if (!decide_banks(curve).value) add_strides(lab, curve, mode_bytes, kMaxStrideWords + 1, longest);
@@ -115,7 +115,7 @@ Attribute measure_bank_interleave(Lab& lab, const BankCurve& as_it_is, const Ban
   try {
     for (const std::uint32_t mode : kModes) curves.emplace_back(mode, measure_bank_curve(lab, mode));
   } catch (const NotSupportedError&) {
-    // Banks that have one layout.
+    // These banks have only one layout.
   }
   Conditions conditions = as_it_is.conditions;
   conditions.add(lab.conditions());

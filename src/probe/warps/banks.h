@@ -1,6 +1,6 @@
-// Banks of shared memory: a warp's lanes access words that are a stride apart, at every stride up to 64 words, and a
-// layout of banks explains what each costs. What fools it: accesses whose lanes are served in an order of their own, so
-// that two layouts explain the curve about as well.
+// Banks of shared memory: the lanes of a warp access words at every stride up to 64 words, and a layout of banks
+// explains what each stride costs. What fools it: lanes that are served in an unusual order, so that two layouts
+// explain the curve about equally well.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gputopo::probe {
 
-// `mode_bytes` as AccessProgram::bank_mode_bytes; throws NotSupportedError where it cannot be chosen.
+// `mode_bytes`: as in AccessProgram::bank_mode_bytes; throws NotSupportedError if the device has no choice.
 [[nodiscard]] BankCurve measure_bank_curve(Lab& lab, std::uint32_t mode_bytes = 0);
 
 [[nodiscard]] Attribute banks(const BankCurve& curve, const BankFit& fit);

@@ -13,7 +13,7 @@
 namespace gputopo::probe {
 namespace {
 
-// The narrowest bank: what lies in it lies in one bank.
+// Width of the narrowest bank: the bytes of one step lie in one bank.
 constexpr std::uint32_t kBankStepBytes = 4;
 
 BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
@@ -27,8 +27,7 @@ std::string name_of(const BankLayout& layout) {
   return fmt::format("{} banks of {} B{}", layout.banks, layout.bank_bytes, halves);
 }
 
-// Of all layouts in which conflicts cost something, the best first: one in which they make an access shorter explains
-// nothing.
+// Fits of all layouts in which conflicts cost something, best first. Conflicts that shorten an access explain nothing.
 std::vector<BankFit> fit_all(const BankCurve& curve, const BanksDecisionParameters& parameters) {
   std::vector<BankFit> fits;
   for (const std::uint32_t count : parameters.banks) {

@@ -15,26 +15,25 @@ namespace gputopo::probe {
 namespace {
 
 struct LoadedLatencyParameters {
-  // More: the knee shows more closely in the plot; the value does not change.
+  // Numbers of warps to measure. More of them show the knee more closely in the plot but do not change its value.
   std::array<std::uint32_t, 13> warps_in_flight = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32};
-  // Each lane of a load from L2 or memory asks for a sector of its own, so that few warps reach the throughput.
+  // Each lane of a load from L2 or memory requests its own sector, so that few warps reach the throughput.
   std::uint32_t sector_bytes = 32;
-  // Fits the smallest L1 that any GPU had, and the smallest L2 where the vendor's interface does not tell its size.
+  // Fit the smallest L1 of any GPU, and the smallest L2 if the vendor's interface does not report its size.
   std::uint64_t small_l1_bytes = 1 << 10;
   std::uint64_t small_l2_bytes = 64 << 10;
-  // A working set in L2 takes this part of it at most: clear of its edge.
+  // Divisor of L2: a working set takes at most this part of it, clear of its edge.
   std::uint64_t l2_parts = 4;
-  // A warp's next load from L2 is from another place, of a few that it comes round to again: some lie over the slices
-  // less evenly than others.
+  // Places in L2 that a warp's loads take in turn, because some places spread over the slices less evenly than others.
   std::uint64_t l2_places = 16;
-  // From memory no address is loaded twice, so what a launch touches grows with this.
+  // Timed loads from memory. They load no address twice, so a launch touches more memory with larger values.
   std::uint32_t memory_accesses = 48;
-  // Beyond what is touched, in sizes of the last cache: what was written last may still be there.
+  // Footprint beyond what is touched, in sizes of the last cache: what was written last may still be there.
   std::uint64_t beyond_caches = 2;
 };
 constexpr LoadedLatencyParameters kLoadedLatencyParameters;
 static_assert(kLoadedLatencyParameters.l2_places <
-              kAccessTrial.warm_accesses);  // all of them are in L2 before they are timed
+              kAccessTrial.warm_accesses);  // all places are in L2 before the timed loads
 
 constexpr std::uint32_t kPointerBytes = 8;
 
@@ -54,7 +53,7 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
   program.warp_stride_bytes = lab.info().warp_size * program.lane_stride_bytes;
   program.every_sm = !on_chip;
   const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : lab.info().sm_count);
-  // Warps that come round to one another's words in a small working set hit there as well.
+  // In a small working set warps return to the words of other warps, which also hit.
   const std::uint64_t l2_part = lab.info().l2_bytes.value_or(0) / kLoadedLatencyParameters.l2_parts;
   const std::uint64_t most = level == LoadedLevel::kL1   ? kLoadedLatencyParameters.small_l1_bytes
                              : level == LoadedLevel::kL2 ? std::max(l2_part, kLoadedLatencyParameters.small_l2_bytes)

@@ -1,5 +1,5 @@
-// Latency against warps in flight, of which every one has one load under way. What fools it: a working set that lies in
-// few slices of L2, and one of device memory that L2 still holds.
+// Latency over warps in flight, each with one outstanding load. What fools it: a working set in few slices of L2, and
+// a working set in device memory that L2 still holds.
 #pragma once
 
 #include "probe/bench/lab.h"

@@ -15,7 +15,7 @@ Decision<LoadedLatency> decide_loaded_latency(std::span<const LoadedReading> rea
   }
   Decision<LoadedLatency> decision{.basis = fmt::format("{:.0f} cycles alone, {:.3f} loads per cycle",
                                                         found.unloaded_cycles, found.peak_loads_per_cycle)};
-  // One reading tells of no load at all.
+  // A single reading shows nothing about load.
   if (readings.size() > 1 && found.loaded_cycles >= parameters.saturated * found.unloaded_cycles) {
     found.knee_warps = found.peak_loads_per_cycle * found.unloaded_cycles;
     decision.basis += fmt::format(", knee at {:.1f} warps", *found.knee_warps);

@@ -1,5 +1,4 @@
-// A report against a baseline, as a gate: what is worse than the baseline by more than the tolerance and than both
-// intervals.
+// A gate: finds values that are worse than a baseline by more than the tolerance and both intervals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +27,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// What a tolerance is given for, other than for one attribute by its name.
+// The class of a tolerance that is not given for one attribute by name.
 std::string class_of(const Difference& difference) {
   const AttributeInfo* info = info_of(difference);
   switch (info == nullptr ? Quantity::kCount : info->quantity) {
@@ -49,15 +48,15 @@ double tolerance_for(const Difference& difference, const Tolerances& tolerances)
   return own != tolerances.end() ? own->second : tolerances.at(class_of(difference));
 }
 
-// A lower latency or a higher bandwidth is no fault of a GPU.
+// A lower latency or a higher bandwidth is not a fault of the GPU.
 bool is_violation(const Difference& difference, const Tolerances& tolerances) {
-  if (difference.first == nullptr || !difference.first->available()) return false;  // the baseline does not know it
+  if (difference.first == nullptr || !difference.first->available()) return false;  // unknown in the baseline
   if (!difference.relative) return true;
   return report::change_of(difference) != report::Change::kBetter &&
          std::abs(*difference.relative) > tolerance_for(difference, tolerances);
 }
 
-// Constants and textures go through caches that others tell of, and what is stored into a cache of an SM goes on to L2.
+// Skips bandwidths of constant and texture caches (others cover them) and stores to SM caches (they go on to L2).
 bool is_of_quick_check(const ElementInfo& element, AttributeId attribute) {
   constexpr Space kOfEveryKernel[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared};
   const bool is_for_every_kernel =
@@ -124,7 +123,7 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
   const report::Comparison comparison = report::compare(baseline, topology, {"the baseline", "the report"});
   CheckResult result;
   result.compared = comparison.compared;
-  // A baseline of something else is no baseline.
+  // A baseline of another device cannot be compared.
   for (const std::string& text : comparison.other_devices) result.violations.push_back({"", "", text});
   result.notes = comparison.notes;
   result.environment = comparison.environment;
@@ -141,7 +140,7 @@ std::vector<std::string> quick_check_cells(const Topology& baseline) {
   std::vector<std::string> cells;
   for (const MemoryElement& element : baseline.memory) {
     const ElementInfo* known = find_element(element.id);
-    if (known == nullptr) continue;  // of a later version
+    if (known == nullptr) continue;  // from a later version
     for (const auto& [name, attribute] : element.attributes) {
       const AttributeInfo* info = find_attribute(name);
       if (info == nullptr || attribute.source != Source::kMeasured || !is_of_quick_check(*known, info->id)) continue;

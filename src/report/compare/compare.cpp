@@ -16,7 +16,7 @@
 namespace gputopo::report {
 namespace {
 
-// A measured value without an interval (a clock) repeats within this.
+// A measured value without an interval, such as a clock, repeats within this fraction.
 constexpr double kWithoutInterval = 0.02;
 
 struct Bounds {
@@ -31,14 +31,14 @@ Bounds bounds_of(const Attribute& attribute) {
   return {value - room, value + room};
 }
 
-// Nothing to ask, not asked: no side of a comparison.
+// False for values that do not apply or were not selected, which are not compared.
 bool takes_part(const Attribute* attribute) { return attribute != nullptr && !is_silent(*attribute); }
 
 bool left_out(const Attribute* attribute) { return attribute != nullptr && attribute->reason == Reason::kNotSelected; }
 
 bool is_known(const Attribute* attribute) { return attribute != nullptr && attribute->available(); }
 
-// Whether the values, which both are known, differ beyond their intervals.
+// True if two known values differ by more than their intervals.
 bool values_differ(const Attribute& a, const Attribute& b) {
   if (!a.number() || !b.number() || a.unit != b.unit) return a.value != b.value || a.unit != b.unit;
   const Bounds mine = bounds_of(a);
@@ -63,7 +63,7 @@ void compare_attribute(Difference difference, const SideNames& names, Comparison
     }
     return;
   }
-  if (!is_known(a) && !is_known(b)) return;  // what both do not know is no difference
+  if (!is_known(a) && !is_known(b)) return;  // unknown in both: no difference
   if (both) {
     ++result.compared;
     if (!values_differ(*a, *b)) return;
@@ -72,7 +72,7 @@ void compare_attribute(Difference difference, const SideNames& names, Comparison
   result.differences.push_back(std::move(difference));
 }
 
-// A report may have thousands of attributes and elements: they are looked up, not searched for.
+// Indexes, because a report may have thousands of attributes and elements.
 using AttributeIndex = std::unordered_map<std::string_view, const Attribute*>;
 
 AttributeIndex index_of(const AttributeMap& attributes) {
@@ -142,8 +142,6 @@ bool is_environment(std::string_view group, std::string_view attribute) {
   return group == "gpu" && info != nullptr && std::ranges::find(kEnvironment, info->id) != std::end(kEnvironment);
 }
 
-// What the catalogue says of the attribute; of one that is not in it, as those of a later version, what it says of
-// others in the same unit.
 const AttributeInfo* info_of(const Difference& difference) {
   if (const AttributeInfo* info = find_attribute(difference.attribute)) return info;
   const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
@@ -173,7 +171,7 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
   compare_attributes("gpu", "Device", first.device, second.device, names, result);
   compare_attributes("compute", "Compute", first.compute, second.compute, names, result);
   static const AttributeMap kNone;
-  // One that a report has not was not asked for there.
+  // An operation that is missing from a report was not selected there.
   const InstructionIndex instructions_of_second = index_of(second.instructions);
   for (const Instruction& instruction : first.instructions) {
     const auto other = instructions_of_second.find(instruction.id);
@@ -194,7 +192,7 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
     }
   }
   std::map<std::string, double> largest;
-  std::vector<std::string> order;  // of groups that differ as much as each other: that of the report
+  std::vector<std::string> order;  // groups in the report's order, which breaks ties
   for (const Difference& difference : result.differences) {
     if (!largest.contains(difference.group)) order.push_back(difference.group);
     largest[difference.group] = std::max(largest[difference.group], rank(difference));
@@ -224,7 +222,7 @@ const Instruction* instruction_of(const Topology& topology, std::string_view gro
 std::string side_text(const Attribute* attribute) {
   if (attribute == nullptr) return "not in the report";
   if (!attribute->available()) return why_absent(*attribute);
-  // A map of SMs as ranges, which tell where two maps differ and break into lines; of dozens only how many.
+  // A map of SMs as ranges, which reveal differences and wrap well; of dozens of groups only their number.
   const std::vector<std::string> groups = unit_groups_ranges(attribute->value);
   constexpr std::size_t kMaxGroups = 16;
   if (groups.size() > kMaxGroups) return brief_value_text(*attribute);

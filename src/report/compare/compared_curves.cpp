@@ -10,20 +10,20 @@
 namespace gputopo::report {
 namespace {
 
-// One way that loads take.
+// One kind of load.
 struct Way {
   std::string label;
-  Chart chart;                       // a line for each report
-  std::vector<std::size_t> reports;  // that have it
+  Chart chart;                       // one line per report
+  std::vector<std::size_t> reports;  // reports that have it
 };
 
-// GPUs have different numbers of SMs, and AMD's are CUs: "all 132 SMs" are all.
+// GPUs have different SM counts, and AMD's SMs are CUs, so "all 132 SMs" becomes "the whole chip".
 std::string way_of(const std::string& label) {
   if (label.starts_with("all ")) return "the whole chip";
   return label.starts_with("one ") ? "one SM or CU" : label;
 }
 
-// A chart for lines of the same kind.
+// An empty chart with the same axes.
 Chart chart_like(const Chart& curve, const std::string& title) {
   Chart chart = empty_chart(title, "", curve.samples.columns[0], curve.samples.columns[2]);
   chart.x = curve.x;
@@ -32,14 +32,14 @@ Chart chart_like(const Chart& curve, const std::string& title) {
 }
 
 void add_ways(std::size_t report, const std::string& name, const Chart& curve, std::vector<Way>& ways) {
-  constexpr std::size_t kMostLines = 8;  // colours
+  constexpr std::size_t kMostLines = 8;  // number of colors
   for (const Series& series : curve.series) {
     const std::string label = way_of(series.label);
     auto way = std::ranges::find(ways, label, &Way::label);
     if (way == ways.end()) {
       way = ways.insert(ways.end(), Way{label, chart_like(curve, fmt::format("{}: {}", curve.title, label)), {}});
     }
-    // Two lines of one report would be taken for two reports.
+    // Readers would take two lines of one report for two reports.
     if (!way->reports.empty() && way->reports.back() == report) continue;
     way->reports.push_back(report);
     if (way->chart.series.size() < kMostLines) {
@@ -50,7 +50,7 @@ void add_ways(std::size_t report, const std::string& name, const Chart& curve, s
   }
 }
 
-// A name is long enough beside one other; of more nobody could tell which belongs to which.
+// Two labeled sets of marks are readable. With more reports, nobody could match marks to reports.
 void add_capacities(const std::vector<const Topology*>& reports, const std::vector<std::string>& names, Chart& curve) {
   constexpr std::size_t kMostReports = 2;
   if (reports.size() > kMostReports) return;
@@ -59,7 +59,7 @@ void add_capacities(const std::vector<const Topology*>& reports, const std::vect
     for (ChartMark& mark : capacity_marks(*reports[i])) {
       if (mark.value < footprints.least || mark.value > footprints.greatest) continue;
       mark.label = fmt::format("{}: {}", names[i], mark.label);
-      mark.low = mark.high = std::nullopt;  // bands of several would cover each other
+      mark.low = mark.high = std::nullopt;  // several bands would overlap
       curve.marks.push_back(std::move(mark));
     }
   }
@@ -77,7 +77,7 @@ std::vector<Chart> compared_curves(const std::vector<const Topology*>& reports, 
     for (Way& way : ways) {
       if (way.reports.size() < 2) continue;
       way.chart.samples.name = fmt::format("compared_{}", curves.size());
-      // Global loads pass the caches that have capacity marks; other ways of loads do not.
+      // Global loads pass through the caches that have capacity marks; other kinds of loads do not.
       if (&way == &ways.front() || make == bandwidth_curve) add_capacities(reports, names, way.chart);
       curves.push_back(std::move(way.chart));
     }

@@ -1,4 +1,4 @@
-// The curves of several reports in one plot each: a line for each report, of one way that loads take.
+// Curves of several reports in common plots: one plot per kind of load, with one line per report.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace gputopo::report {
 
-// Of every way that two reports or more have: latency first, then bandwidth. Latencies are without the timer of their
-// own report. `names` are what the reports are called. Marks are the capacities of caches, where they can be told
-// apart.
+// One chart for each kind of load that two or more reports have, latency before bandwidth. Latencies exclude the timer
+// cost of their report. `names` names the reports. Marks are cache capacities, if readers can tell them apart.
 [[nodiscard]] std::vector<Chart> compared_curves(const std::vector<const Topology*>& reports,
                                                  const std::vector<std::string>& names);
 

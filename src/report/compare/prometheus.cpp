@@ -1,6 +1,6 @@
-// What a check found and the numbers of the report, for the text-file collector of Prometheus' node exporter.
-// https://github.com/prometheus/docs/blob/main/docs/instrumenting/exposition_formats.md: one line that is wrong, or one
-// sample twice, and the collector drops the whole file.
+// Results of a check and the report's numbers for the textfile collector of Prometheus' node_exporter.
+// https://github.com/prometheus/docs/blob/main/docs/instrumenting/exposition_formats.md: one malformed line or one
+// duplicate sample makes the collector drop the whole file.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -30,7 +30,7 @@ struct Metric {
 
 constexpr const char* kCheckOkHelp = "1 if the report is within the tolerances of the baseline, else 0.";
 
-// Base units, as Prometheus wants them.
+// Prometheus requires base units.
 std::pair<std::string, double> base_unit(const std::string& unit) {
   if (unit == "B") return {"_bytes", 1};
   if (unit == "B/s") return {"_bytes_per_second", 1};
@@ -39,13 +39,13 @@ std::pair<std::string, double> base_unit(const std::string& unit) {
   return {unit.empty() ? "" : fmt::format("_{}", prometheus_name(unit)), 1};
 }
 
-// "sm_count" is "sms": what ends with "_count" is a counter's.
+// "sm_count" becomes "sms", because the suffix "_count" is reserved for counters.
 std::string counted_name(const std::string& id) {
   constexpr std::string_view kCount = "_count";
   return id.ends_with(kCount) ? id.substr(0, id.size() - kCount.size()) + "s" : id;
 }
 
-// Collectors pass over comments; a person who reads the file does not.
+// Collectors skip comments, but people who read the file see them.
 std::string comments_of(const CheckResult& result) {
   std::string text;
   for (const auto* notes : {&result.notes, &result.environment}) {
@@ -63,9 +63,9 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
   const std::string device =
       fmt::format("gpu=\"{}\",pci_address=\"{}\",simulated=\"{}\"", prometheus_label(topology.name),
                   prometheus_label(topology.pci_address), topology.simulated);
-  // By name and in order: the lines of a metric must stand together.
+  // Sorted by name, because all lines of a metric must be adjacent.
   std::map<std::string, Metric> metrics;
-  std::set<std::pair<std::string, std::string>> seen;  // names and labels
+  std::set<std::pair<std::string, std::string>> seen;  // name and labels
   report::PrometheusNames names;
   const auto add = [&](const std::string& name, const std::string& help, const std::string& labels, double value) {
     Metric& metric = metrics[fmt::format("gputopo_{}", name)];

@@ -9,7 +9,7 @@
 namespace gputopo::report {
 namespace {
 
-// FNV-1a, 32 bits: the same in every run and version.
+// FNV-1a, 32 bits: equal in every run and version.
 std::uint32_t number_of_text(std::string_view text) {
   std::uint32_t hash = 2166136261U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

@@ -1,4 +1,4 @@
-// Names and texts of Prometheus' exposition format.
+// Names and texts in Prometheus' exposition format.
 #pragma once
 
 #include <map>
@@ -8,22 +8,20 @@
 
 namespace gputopo::report {
 
-// Lower-case letters, digits and '_': what may stand behind "gputopo_".
+// Returns only lower-case letters, digits and '_', to follow "gputopo_".
 [[nodiscard]] std::string prometheus_name(std::string_view text);
 
-// The value of a label, for between quotes. Quotes, backslashes and line ends are escaped. The rest is made visible
-// (visible_text), because the metrics may go to a terminal.
+// Escapes quotes, backslashes and line ends of a label value and makes the rest visible: metrics may go to a terminal.
 [[nodiscard]] std::string prometheus_label(std::string_view text);
 
-// A text behind # HELP, on one line.
+// Returns a text for # HELP, on one line.
 [[nodiscard]] std::string prometheus_help(std::string_view text);
 
-// Names of metrics, one for each id and unit: two that would have the same name keep apart, for a collector refuses
-// samples of one name and the same labels.
+// Unique metric names, one for each id and unit. Collectors reject two samples with the same name and labels.
 class PrometheusNames {
  public:
-  // "latency" and "_cycles" is "latency_cycles". An id that is not its own prometheus_name(), one whose name is
-  // another's already or one of the check's own ("check_...") has a number that stands for it behind it.
+  // "latency" with "_cycles" becomes "latency_cycles". The name gets a number if the id is not a valid name itself, if
+  // another id owns the name, or if the name is one of the check's own ("check_...").
   [[nodiscard]] std::string name(const std::string& id, const std::string& unit, const std::string& suffix);
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 using SortedJson = nlohmann::json;
 
-// Letters and digits alone, small: "NVIDIA H100 80GB HBM3" and "H100-80GB" have one spelling.
+// Keeps only letters and digits, in lower case, so that "NVIDIA H100 80GB HBM3" and "H100-80GB" compare.
 std::string spelling(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -32,7 +32,7 @@ std::string spelling(std::string_view name) {
   return result;
 }
 
-// The GPU of the file whose name is the longest within the report's: "RTX 2080 Ti" rather than "RTX 2080".
+// Finds the GPU with the longest name inside the report's name: "RTX 2080 Ti" rather than "RTX 2080".
 std::string gpu_named(const SortedJson& devices, const std::string& name) {
   const std::string own = spelling(name);
   std::string best;
@@ -42,7 +42,7 @@ std::string gpu_named(const SortedJson& devices, const std::string& name) {
       const std::string other = spelling(one.get<std::string>());
       const std::size_t at = own.find(other);
       if (at == std::string::npos || other.size() <= longest) continue;
-      // "T4" is not in "T400", nor "A30" in "A300".
+      // Keeps "T4" from matching "T400", and "A30" from matching "A300".
       const std::size_t end = at + other.size();
       if (end < own.size() && std::isdigit(static_cast<unsigned char>(own[end])) != 0 &&
           std::isdigit(static_cast<unsigned char>(other.back())) != 0) {
@@ -62,7 +62,7 @@ PublishedValue value_of(const SortedJson& row, const SortedJson& sources, const 
                        .kind = source.at("kind").get<std::string>(),
                        .source = source.at("source").get<std::string>()};
   const double measured = own.number().value_or(NAN);
-  constexpr double kNear = 0.05;  // runs and boards differ by as much
+  constexpr double kNear = 0.05;  // runs and boards differ by this much
   const bool is_within = own.low && own.high && value.value >= *own.low && value.value <= *own.high;
   value.agrees = is_within || std::abs(value.value - measured) <= kNear * std::abs(measured);
   if (measured != 0) value.relative = value.value / measured - 1;
@@ -90,7 +90,7 @@ std::vector<PublishedBeside> published_beside(const Topology& topology) {
         one.values.push_back(value_of(*row, published.at("sources"), attribute));
       }
       std::ranges::stable_sort(one.values, {}, [](const PublishedValue& value) {
-        return std::abs(value.relative.value_or(INFINITY));  // the nearest first
+        return std::abs(value.relative.value_or(INFINITY));  // closest first
       });
     }
   }
@@ -110,7 +110,7 @@ std::string to_published(const Topology& topology, const TerminalStyle& style) {
       paint(visible_line(device_title(topology)) + ": published beside measured", Tone::kStrong, style.colour) + "\n\n";
   if (all.empty()) return text + "Of a GPU of this name nothing that was published is known to gputopo.\n";
   std::vector<std::string> unsaid;
-  std::vector<std::string> sources;  // in the order of their first mention, which is their number
+  std::vector<std::string> sources;  // numbered in order of first use
   const auto number_of = [&](const std::string& source) {
     const auto found = std::ranges::find(sources, source);
     const std::ptrdiff_t number = found - sources.begin() + 1;

@@ -1,4 +1,4 @@
-// What papers, vendors and other tools have published of a GPU, beside what a report measured.
+// Compares a report with figures that papers, vendors and other tools published for its GPU.
 #pragma once
 
 #include <optional>
@@ -11,36 +11,35 @@
 
 namespace gputopo::report {
 
-// published/published.json, in the binary.
+// published/published.json, embedded in the binary.
 extern const std::string_view kPublishedJson;
 
 struct PublishedValue {
   double value = 0;
-  std::string condition;  // under which it holds; empty where the source tells none
+  std::string condition;  // condition of the figure; empty if the source names none
   std::string kind;       // "vendor doc", "peer reviewed", "preprint", "tool measured", "article"
   std::string source;
-  bool agrees = false;             // lies within the interval of the report's value, or near it
-  std::optional<double> relative;  // of it to the report's: 0.1 is a tenth more
+  bool agrees = false;             // inside the interval of the report's value, or close to the value
+  std::optional<double> relative;  // change relative to the report: 0.1 is 10% more
 };
 
-// One value of the report, and what others say of it: nothing, where nobody does.
+// A value of the report and its published figures, if any.
 struct PublishedBeside {
   std::string group;  // as ValueGroup::id
   std::string title;
   std::string attribute;
   const Attribute* own = nullptr;
   std::vector<PublishedValue> values;
-  [[nodiscard]] bool agrees() const;  // with one of them
+  [[nodiscard]] bool agrees() const;  // true if at least one figure agrees
 };
 
-// Of each number of the report that is no condition of the run; points into the report. Empty where nothing was
-// published of a GPU of this name.
+// One entry for each number that is not a condition of the run. Points into the report. Empty for an unknown GPU.
 [[nodiscard]] std::vector<PublishedBeside> published_beside(const Topology& topology);
 
-// The value with its unit, the kind of its source and whether it agrees: "differs by +11%: 35 cycles (hit), preprint".
+// The figure, the kind of its source, and the difference: "differs by +11%: 35 cycles (hit), preprint".
 [[nodiscard]] std::string published_text(const PublishedBeside& beside, const PublishedValue& value);
 
-// For a terminal: what agrees, what differs, of what nobody said anything.
+// For a terminal: values that agree, values that differ, and values without published figures.
 [[nodiscard]] std::string to_published(const Topology& topology, const TerminalStyle& style);
 
 }  // namespace gputopo::report

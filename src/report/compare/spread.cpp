@@ -7,7 +7,7 @@
 namespace gputopo::report {
 namespace {
 
-// Nothing where fewer than two reports have a number.
+// None if fewer than two reports have a number.
 std::optional<double> spread_between(const std::vector<const Attribute*>& each) {
   std::vector<double> numbers;
   for (const Attribute* attribute : each) {

@@ -1,4 +1,4 @@
-// Values of several reports beside one another: of a fleet of one kind, say.
+// Values of several reports side by side, for example of several GPUs of one model.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ struct SpreadRow {
   std::string title;  // "L2 cache"
   std::string group;
   std::string attribute;
-  std::vector<const Attribute*> each;  // by report; null or unavailable: it has none
-  double spread = 0;                   // from the least to the greatest, as a part of the least
+  std::vector<const Attribute*> each;  // by report; null or unavailable if absent
+  double spread = 0;                   // from minimum to maximum, relative to the minimum
 };
 
-// Of the numbers that differ between the first report and another beyond both intervals, the widest first. Points into
-// the reports. `comparisons`: of the first with each of the others.
+// Returns numbers that differ between the first report and another one by more than both intervals, largest spread
+// first. Points into the reports. `comparisons` holds the first report against each other one.
 [[nodiscard]] std::vector<SpreadRow> spread_of(const std::vector<NamedReport>& reports,
                                                const std::vector<Comparison>& comparisons);
 
-// A name for each: what its file is called, without the folder and ".json"; its whole path where that is not unique.
+// Returns each report's file name without folder and ".json"; the whole path if that is not unique.
 [[nodiscard]] std::vector<std::string> short_names(const std::vector<NamedReport>& reports);
 
 }  // namespace gputopo::report

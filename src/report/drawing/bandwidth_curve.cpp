@@ -18,15 +18,14 @@ namespace {
 constexpr const char* kColdColumn = "cold_footprint_bytes";
 
 struct RateLine {
-  bool is_cold = false;  // each pass over what no cache holds
-  double sms = 0;        // that stream
+  bool is_cold = false;  // each pass reads data that no cache holds
+  double sms = 0;        // streaming SMs
   friend auto operator<=>(const RateLine&, const RateLine&) = default;
 };
 
-// Rates by footprint.
 using Rates = std::map<RateLine, std::map<double, double>>;
 
-// A sweep of streams: footprint, how many SMs, rate.
+// Adds a stream sweep: footprint, number of SMs, rate.
 void add_sweep(const SampleTable& table, Rates& rates) {
   const std::vector<std::size_t> axes = columns_with(table, ColumnRole::kAxis);
   const std::vector<std::size_t> series = columns_with(table, ColumnRole::kSeries);
@@ -64,7 +63,7 @@ std::optional<Chart> bandwidth_curve(const Topology& topology) {
       for (const SampleTable& table : bandwidth->samples) add_sweep(table, rates);
     }
   }
-  constexpr std::size_t kMostLines = 8;  // colours
+  constexpr std::size_t kMostLines = 8;  // number of colors
   if (rates.empty() || rates.size() > kMostLines) return std::nullopt;
   const Attribute* count = find(topology.compute, AttributeId::kSmCount);
   const double all = count == nullptr ? 0 : count->number().value_or(0);

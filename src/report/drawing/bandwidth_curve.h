@@ -1,4 +1,4 @@
-// Bandwidth over footprint, from the sweeps of streams beside the bandwidth of one SM.
+// Bandwidth over footprint, from the stream sweeps stored with the bandwidth of one SM.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,7 @@
 
 namespace gputopo::report {
 
-// The rates of streams of one SM and of all SMs over ever larger footprints. None if the report has no such
-// sweep, which `--full` makes. Marks are the capacities of caches.
+// Stream rates of one SM and of all SMs over footprint, with cache capacities as marks. None without a `--full` sweep.
 [[nodiscard]] std::optional<Chart> bandwidth_curve(const Topology& topology);
 
 }  // namespace gputopo::report

@@ -18,14 +18,14 @@ constexpr std::size_t kMaxSeries = 8;
 constexpr std::size_t kMaxMarks = 8;
 constexpr const char* kLineColumn = "line";
 
-// From this ratio of the greatest to the least on, equal steps hide the small values.
+// Largest to smallest value from which a linear axis hides the small values.
 constexpr double kLogarithmicFrom = 40;
-// Latencies over footprints are levels, whose ratios count.
+// Latencies over footprints form levels, for which ratios matter.
 constexpr double kLevelsLogarithmicFrom = 10;
 
-using Places = std::vector<std::size_t>;  // of columns in their table
+using Places = std::vector<std::size_t>;  // indices of table columns
 
-// An axis for columns of one unit; the first gives it its name.
+// An axis for columns with the same unit; the first column names it.
 Axis axis_of(const SampleTable& table, const Places& columns, double logarithmic_from = kLogarithmicFrom) {
   const Column& first = table.columns[columns.front()];
   Range range;
@@ -35,7 +35,6 @@ Axis axis_of(const SampleTable& table, const Places& columns, double logarithmic
 
 // ---- Lines ----
 
-// Every combination of values in the columns of series, in order.
 std::set<std::vector<double>> combinations(const SampleTable& table, const Places& columns) {
   std::set<std::vector<double>> keys;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
@@ -46,7 +45,7 @@ std::set<std::vector<double>> combinations(const SampleTable& table, const Place
   return keys;
 }
 
-// A line of one column of values: all rows, or those of one combination. It has a name only if there are others.
+// A line of one value column: all rows, or one combination's. The label names the quantity only if others exist.
 Series series_of(const SampleTable& table, std::size_t value, bool is_one_of_several, const Places& columns,
                  const std::vector<double>& key) {
   Series series{is_one_of_several ? table.columns[value].quantity : "", table.columns[value].name, {}};
@@ -63,7 +62,7 @@ bool all_differ(const std::vector<double>& values) {
   return std::set<double>(values.begin(), values.end()).size() == values.size();
 }
 
-// "latency" of "latency p50" and "latency p99", "load, store" of what has no words in common.
+// "latency" for "latency p50" and "latency p99"; "load, store" if the quantities have no words in common.
 std::string quantity_of(const SampleTable& table, const Places& columns) {
   std::string common = table.columns[columns.front()].quantity;
   std::vector<std::string> all;
@@ -77,7 +76,7 @@ std::string quantity_of(const SampleTable& table, const Places& columns) {
   return common.empty() ? fmt::format("{}", fmt::join(all, ", ")) : common;
 }
 
-// Whether a line would go up and down at one x: of shapes that were tried twice, say.
+// True if a line would have several values at one x, for example for shapes that were tried twice.
 bool has_several_at_one_place(const SampleTable& table, std::size_t axis, const Places& grouping) {
   std::set<std::vector<double>> seen;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
@@ -88,8 +87,8 @@ bool has_several_at_one_place(const SampleTable& table, std::size_t axis, const 
   return false;
 }
 
-// A line for each column of values in the unit of the first, and for each combination of the series: blocks, threads,
-// loads in flight. As many as can be told apart are drawn.
+// Adds one line for each value column with the first one's unit and for each combination of the series (blocks,
+// threads, loads in flight), up to the number that readers can distinguish.
 void add_lines(const SampleTable& table, const Places& axes, const Places& series, Places values, Chart& chart) {
   const std::string& unit = table.columns[values.front()].unit;
   std::erase_if(values, [&](std::size_t column) { return table.columns[column].unit != unit; });
@@ -98,7 +97,7 @@ void add_lines(const SampleTable& table, const Places& axes, const Places& serie
   std::set<std::vector<double>> keys = combinations(table, series);
   Places grouping = series;
   if (keys.size() * values.size() > kMaxSeries && all_differ(table.data[axes.front()])) {
-    // Each x once: what else varied went along with it.
+    // Each x occurs only once, so the other variables changed along with it.
     keys = {{}};
     grouping.clear();
   }
@@ -122,13 +121,13 @@ bool holds_timer(const SampleTable& table, const Column& column) {
   return table.timer_cycles > 0 && column.unit == kCycles && column.quantity.starts_with(kRaw);
 }
 
-// "blocks per sm" as "blocks per SM", as names of values are written.
+// "blocks per sm" becomes "blocks per SM", as in names of values.
 std::string readable_words(std::string quantity) {
   std::ranges::replace(quantity, ' ', '_');
   return readable(quantity);
 }
 
-// What is drawn of a table: latencies as values have them, so that those of two reports may be compared.
+// Subtracts the timer cost, as in values, so that latencies of two reports are comparable.
 SampleTable without_timer(const SampleTable& table) {
   SampleTable result = table;
   for (std::size_t c = 0; c < result.columns.size(); ++c) {
@@ -144,7 +143,7 @@ SampleTable without_timer(const SampleTable& table) {
 
 // ---- Charts ----
 
-// The chart of a table; nothing where the table lacks the columns that its plot needs.
+// Returns a table's chart; nothing if the table lacks columns that its plot needs.
 std::optional<Chart> chart_of_table(const std::string& title, SampleTable table) {
   const Places axes = columns_with(table, ColumnRole::kAxis);
   const Places values = columns_with(table, ColumnRole::kValue);
@@ -173,7 +172,7 @@ std::optional<Chart> chart_of_table(const std::string& title, SampleTable table)
     case Plot::kPoints:
     case Plot::kNone:
       add_lines(table, axes, columns_with(table, ColumnRole::kSeries), values, chart);
-      // Numbers of SMs are names: the first is not as far from the second as that from the fourth.
+      // SM numbers are names: their distances on an axis mean nothing.
       if (table.plot == Plot::kPoints && chart.x.unit.empty()) chart.x.logarithmic = false;
       break;
   }
@@ -183,11 +182,10 @@ std::optional<Chart> chart_of_table(const std::string& title, SampleTable table)
 
 // ---- Marks ----
 
-// Along x a mark stands at samples; a y may lie beyond them (a peak in theory), but what is far from all of them is
-// another quantity in the same unit (the cost of one conflict, on an axis of latencies).
+// Along x a mark must lie within the samples. A y may lie beyond them (a theoretical peak) by up to this factor. A mark
+// farther away is another quantity in the same unit, such as the cost of one conflict on a latency axis.
 constexpr double kNearBy = 1.7;
 
-// Where a chart's samples lie, for marks.
 struct Extent {
   Range x;
   Range y;
@@ -205,9 +203,9 @@ bool is_in(const Range& range, double value, double room) {
   return value >= range.least / room && value <= range.greatest * room;
 }
 
-// Whether the samples would be a flat line on an axis that holds this place, too.
+// True if the samples would form a flat line on an axis extended to this value.
 bool flattens(const Range& samples, double value) {
-  constexpr double kLeastPart = 0.25;  // of the axis that the samples take
+  constexpr double kLeastPart = 0.25;  // fraction of the axis that the samples cover
   Range all = samples;
   all.add(value);
   if (all.least < kStartsAtNothing * all.greatest) all.least = std::min(all.least, 0.0);
@@ -215,7 +213,7 @@ bool flattens(const Range& samples, double value) {
   return span > 0 && span < kLeastPart * (all.greatest - all.least);
 }
 
-// What is in the unit of both axes is a y: what was measured.
+// If both axes have the mark's unit, the mark is a y, which is what was measured.
 void add_mark(Chart& chart, ChartMark mark, const std::string& unit, const Extent& extent) {
   if (unit.empty() || chart.plot == Plot::kMap) return;
   mark.across = chart.plot != Plot::kBars && chart.y.unit == unit;
@@ -225,7 +223,7 @@ void add_mark(Chart& chart, ChartMark mark, const std::string& unit, const Exten
     chart.beyond.push_back(std::move(mark));
     return;
   }
-  // Marks at one place are one mark with several names.
+  // Marks at the same position become one mark with several names.
   constexpr double kSamePart = 0.002;
   for (ChartMark& other : chart.marks) {
     if (other.across != mark.across || std::abs(other.value - mark.value) > kSamePart * std::abs(mark.value)) continue;
@@ -236,7 +234,7 @@ void add_mark(Chart& chart, ChartMark mark, const std::string& unit, const Exten
   if (chart.marks.size() < kMaxMarks) chart.marks.push_back(std::move(mark));
 }
 
-// The numbers of a detail as marks: one, or those of a list, each with its place in it ("level 2" of "levels").
+// Turns a detail into marks: one number, or each number of a list with its position ("level 2" of "levels").
 std::vector<ChartMark> marks_of(const Value& detail, const std::string& label) {
   std::vector<ChartMark> marks;
   if (const auto* whole = std::get_if<std::int64_t>(&detail)) {
@@ -252,7 +250,7 @@ std::vector<ChartMark> marks_of(const Value& detail, const std::string& label) {
   return marks;
 }
 
-// The value with its interval, and the details that the table names.
+// Marks the value with its interval, and the details that the table names.
 void add_marks(Chart& chart, const SampleTable& table, const std::string& value_name, const Attribute& attribute) {
   const Extent extent = extent_of(chart);
   if (const std::optional<double> value = attribute.number()) {
@@ -284,7 +282,7 @@ std::vector<Chart> charts_of(const std::string& title, const std::string& name, 
     add_marks(*chart, table, name, attribute);
     charts.push_back(*std::move(chart));
   }
-  // Each of several has a title of its own: by what its table is called.
+  // Several charts get distinct titles from their tables' names.
   std::map<std::string, int> seen;
   for (Chart& chart : charts) {
     if (charts.size() > 1) chart.title += ", " + readable(last_part(chart.samples.name));

@@ -1,6 +1,5 @@
-// The description of a plot, from which every format draws it: SVG (plot.h), characters
-// (report/terminal/curve_text.cpp) and, in pages, ECharts (report/html/page.cpp, web/src/option.js). The table of
-// samples decides what is drawn, so a new probe gets its plot without a line here.
+// A plot's description, from which every format draws: SVG (plot.h), characters (report/terminal/curve_text.cpp),
+// ECharts (report/html/page.cpp, web/src/option.js). Sample tables decide the plot, so new probes need no code here.
 #pragma once
 
 #include <cmath>
@@ -14,11 +13,10 @@
 
 namespace gputopo::report {
 
-// The unit of latencies and of what timing adds to them.
+// Unit of latencies and of the timer cost.
 inline constexpr const char* kCycles = "cycles";
 
-// An axis starts at zero if its least sample is a smaller part of its greatest than this. Samples far from zero would
-// be a flat line on such an axis.
+// An axis starts at zero if its smallest sample is below this part of its largest. Others would look flat there.
 inline constexpr double kStartsAtNothing = 0.4;
 
 struct Axis {
@@ -28,17 +26,17 @@ struct Axis {
   bool logarithmic = false;
 };
 
-// The value, an edge, a level: what the samples led to.
+// A result of the samples: the value, an edge, or a level.
 struct ChartMark {
-  bool across = false;  // a horizontal line at a y; else a vertical one at an x
+  bool across = false;  // horizontal line at a y; otherwise vertical at an x
   std::string label;
   double value = 0;
-  std::optional<double> low;  // its interval
+  std::optional<double> low;  // the mark's interval
   std::optional<double> high;
-  bool is_value = false;  // the attribute's own
+  bool is_value = false;  // the attribute's own value
 };
 
-// A line: those rows of the samples that have these values in these columns, or all rows.
+// A line: the rows of the samples with these values in these columns, or all rows.
 struct Series {
   std::string label;
   std::string column;  // its y
@@ -48,45 +46,43 @@ struct Series {
 struct Chart {
   std::string title;  // "L1 data cache: size"
   Plot plot = Plot::kLine;
-  SampleTable samples;  // as they are drawn: latencies are without the timer, as values are
+  SampleTable samples;  // as drawn: without the timer cost, like values
   Axis x;
   Axis y;                                  // the counts of Plot::kBars
   Axis weight;                             // the counts of Plot::kDensity, the values of Plot::kMap
   std::vector<Series> series;              // empty for Plot::kDensity and Plot::kMap
-  double timer_cycles = 0;                 // was subtracted from the raw latencies
-  std::vector<std::string> timed_columns;  // the columns that it was subtracted from
-  std::size_t series_left_out = 0;         // of a table with more combinations than can be told apart
-  std::vector<ChartMark> marks;            // within the samples, or so near that the axis is extended to them
-  std::vector<ChartMark> beyond;           // on an axis that holds these, too, the samples would be a flat line
+  double timer_cycles = 0;                 // already subtracted from the raw latencies
+  std::vector<std::string> timed_columns;  // columns from which it was subtracted
+  std::size_t series_left_out = 0;         // series beyond the number that readers can distinguish
+  std::vector<ChartMark> marks;            // within the samples, or close enough to extend the axis
+  std::vector<ChartMark> beyond;           // so far away that they would flatten the samples
 
-  // The samples of one column; empty where there is no such column.
+  // Returns the samples of one column; empty if there is no such column.
   [[nodiscard]] const std::vector<double>& column(std::string_view name) const;
 };
 
-// One for each table of samples that says what its plot is and has the columns for it. `name` is the attribute's, for
-// the mark at its value.
+// One chart for each sample table that names its plot and has its columns. `name` labels the mark at the value.
 [[nodiscard]] std::vector<Chart> charts_of(const std::string& title, const std::string& name,
                                            const Attribute& attribute);
 
 using Points = std::vector<std::pair<double, double>>;
 
-// The points of a line that are finite, in the order of the samples.
+// Returns a line's finite points in the order of the samples.
 [[nodiscard]] Points points_of(const Chart& chart, const Series& series);
 
-// A chart without lines yet, whose samples are made for it. No attribute has them.
+// Returns a chart without lines, with its own sample table, which belongs to no attribute.
 [[nodiscard]] Chart empty_chart(std::string title, std::string table, Column x, Column y);
 // Adds a line to such a chart. Its samples have `number` in the column "line".
 void add_line(const std::string& label, double number, const Points& points, Chart& chart);
 
-// The finite numbers of what lies along an axis.
+// Range of the finite numbers along an axis.
 struct Range {
   double least = INFINITY;
   double greatest = -INFINITY;
   void add(double value);
   void add(const std::vector<double>& values);
   [[nodiscard]] bool empty() const { return !(least <= greatest); }
-  // Whether all are positive and the greatest is at least so many times the least: a logarithmic axis shows them
-  // better.
+  // True if all are positive and the largest is at least `times` the smallest, which suits a logarithmic axis.
   [[nodiscard]] bool spans(double times) const { return least > 0 && greatest >= times * least; }
 };
 [[nodiscard]] Range range_of(const std::vector<double>& values);

@@ -14,7 +14,7 @@
 namespace gputopo::report {
 namespace {
 
-// "2 SMs": by how many each instance is used, by measurement of all pairs or from the one SM that was asked.
+// "2 SMs": the number of SMs that use one instance, measured for all pairs or from a single SM.
 std::string scope_of(const MemoryElement& element, const std::string& unit_name) {
   const Attribute* between = find(element.attributes, AttributeId::kSharedBetween);
   const auto* shared = between == nullptr ? nullptr : std::get_if<UnitGroups>(&between->value);
@@ -28,7 +28,7 @@ std::string scope_of(const MemoryElement& element, const std::string& unit_name)
   return text == nullptr ? "" : *text;
 }
 
-// What was measured says it where it is known, then the amount ("per GPU"); others are so by what they are.
+// The measured scope decides if known, then the amount ("per GPU"), otherwise the kind of element.
 bool is_chip_wide(const MemoryElement& element) {
   const Attribute* scope = find(element.attributes, AttributeId::kScope);
   const auto* who = scope == nullptr ? nullptr : std::get_if<std::string>(&scope->value);
@@ -41,13 +41,13 @@ bool is_chip_wide(const MemoryElement& element) {
   return info != nullptr && info->scope == Scope::kGpu;
 }
 
-// "2 SMs", where several units, and not all of the chip, have one together; else empty.
+// "2 SMs" if several units, but not the whole chip, share one; otherwise empty.
 std::string sharers_of(const MemoryElement& element, const std::string& unit_name) {
   const std::string scope = is_chip_wide(element) ? "" : scope_of(element, unit_name);
   return scope == "1 " + unit_name || scope == "SM" || scope == "CU" ? "" : scope;
 }
 
-// The last number of "16 to 18 SMs"; 1 where there is none.
+// Returns the last number of "16 to 18 SMs", or 1 if there is none.
 std::size_t most_sharers(const std::string& shared_by) {
   std::size_t most = 1;
   std::size_t number = 0;
@@ -69,7 +69,7 @@ std::optional<double> number_of(const MemoryElement& element, AttributeId attrib
   return found == nullptr ? std::nullopt : found->number();
 }
 
-// The memory that one of these elements is already drawn as.
+// Finds the memory that already represents one of these elements.
 PhysicalMemory* find_shared(std::vector<PhysicalMemory>& memories, const std::vector<std::string>& partners) {
   for (PhysicalMemory& memory : memories) {
     for (const MemoryElement* element : memory.elements) {
@@ -104,15 +104,14 @@ ElementKind kind_of(const MemoryElement& element) {
   return info == nullptr ? ElementKind::kDataCache : info->kind;
 }
 
-// Has a box: something is known of it, and it is there and holds something.
+// True if the element gets a box: it exists, holds data, and something is known about it.
 bool is_drawn(const MemoryElement& element) {
   const Attribute* size = find(element.attributes, AttributeId::kSize);
   const bool is_absent = size != nullptr && size->reason == Reason::kNotPresent;
   return holds_data(element) && !is_absent && kind_of(element) != ElementKind::kCopyPath;
 }
 
-// What is in a unit moves so much a clock there, and in all units together so much a second; what is of the chip, the
-// other way about.
+// Memory in a unit shows its rate per clock, and all units' rate as a note. Memory of the chip shows the reverse.
 void add_rates(const Topology& topology, bool is_of_chip, PhysicalMemory& memory) {
   for (const MemoryElement* element : memory.elements) {
     const Attribute* bandwidth = find(element->attributes, AttributeId::kReadBandwidth);
@@ -130,7 +129,7 @@ void add_rates(const Topology& topology, bool is_of_chip, PhysicalMemory& memory
   }
 }
 
-// The mean latency of each unit, from the samples that tell which units are near which part of L2.
+// Mean latency of each unit, from the samples that show which units are near which L2 part.
 std::vector<UnitLatency> heat_of(const Topology& topology) {
   std::vector<UnitLatency> heat;
   const Attribute* near = topology.find_attribute(ElementId::kL2, AttributeId::kNearSms);
@@ -170,7 +169,7 @@ PhysicalMemory physical_memory(const MemoryElement& element, const std::string& 
   return memory;
 }
 
-// Another element that is the same memory.
+// Adds another element that is the same memory.
 void add_name(const MemoryElement& element, const std::string& unit_name, PhysicalMemory& memory) {
   memory.elements.push_back(&element);
   if (memory.shared_by.empty()) {
@@ -238,8 +237,8 @@ Chip chip_of(const Topology& topology) {
     }
     memories.push_back(physical_memory(*element, chip.unit_name));
   }
-  // Some caches of the whole chip stand behind the memory in the report.
-  // Not of std::ranges: clang 14, which clang-tidy uses, cannot read what GCC 12 returns from it.
+  // Some chip-wide caches follow the memory in the report. Not std::ranges: clang 14, which clang-tidy uses, cannot
+  // parse GCC 12's return type.
   std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(),
                         [](const PhysicalMemory& memory) { return !memory.is_device_memory; });
   for (PhysicalMemory& memory : chip.in_unit) add_rates(topology, false, memory);

@@ -24,11 +24,11 @@ constexpr double kFigureWidth = 760;
 // ---- The units ----
 
 struct ExecutionUnit {
-  std::string name;  // "alu"; empty where the field has none
+  std::string name;  // "alu"; empty if the field has no name
   std::vector<std::string> operations;
 };
 
-// "alu: lop3.b32 min.f32".
+// Parses "alu: lop3.b32 min.f32".
 ExecutionUnit unit_of(const std::string& text) {
   ExecutionUnit unit;
   std::size_t at = text.find(": ");
@@ -59,10 +59,10 @@ std::vector<std::string> texts_of_detail(const Attribute& attribute, std::string
   return texts == nullptr ? std::vector<std::string>{} : *texts;
 }
 
-// Which part of the shorter one's time came on top, by the places of both among the operations that were tried.
+// Extra time of a pair, as a fraction of the shorter operation's time, by indices of the tried operations.
 using Pairs = std::map<std::pair<std::size_t, std::size_t>, double>;
 
-// Without those that took as long as it takes to issue both: these tell nothing.
+// Leaves out pairs that took as long as issuing both takes, because they reveal nothing.
 Pairs pairs_of(const Attribute& pipes, const std::vector<std::string>& names) {
   const std::size_t operations = names.size();
   const std::vector<std::string> untold = texts_of_detail(pipes, "not_told_apart");
@@ -87,9 +87,8 @@ Pairs pairs_of(const Attribute& pipes, const std::vector<std::string>& names) {
   return pairs;
 }
 
-// The operations of the matrix in the order of their units.
 struct MatrixOrder {
-  std::vector<std::size_t> places;  // among the operations that were tried
+  std::vector<std::size_t> places;  // indices among the tried operations
   struct Block {
     std::string name;
     std::size_t begin = 0;
@@ -120,7 +119,7 @@ constexpr double kCell = 18;
 constexpr double kUnitRoom = 62;
 constexpr double kNameRoom = 172;
 
-// A path for each tenth: hundreds of elements with the same attributes would be most of the figure.
+// One path per tenth: hundreds of elements with equal attributes would dominate the figure's size.
 Markup matrix_cells(const MatrixOrder& order, const Pairs& pairs, double left, double top) {
   constexpr int kSteps = 10;
   std::map<int, std::string> by_step;
@@ -136,7 +135,7 @@ Markup matrix_cells(const MatrixOrder& order, const Pairs& pairs, double left, d
   }
   Markup text;
   for (const auto& [step, path] : by_step) {
-    // What shares nothing is there all the same.
+    // A cell stays visible even if the pair shares nothing.
     constexpr double kFaintest = 0.06;
     text += svg_dots(std::max(static_cast<double>(step) / kSteps, kFaintest), path);
   }
@@ -178,10 +177,10 @@ void add_checked_line(const std::string& label, const std::vector<double>& xs, c
   add_line(label, static_cast<double>(chart.series.size()), points, chart);
 }
 
-// The value alone tells what does not change.
+// A curve that does not change shows no more than its value.
 void add_unless_flat(Chart chart, std::vector<Chart>& curves) {
   constexpr double kVaries = 1.05;
-  constexpr double kManyTimes = 4;  // throughputs of operations are a thousand times apart
+  constexpr double kManyTimes = 4;  // throughputs of operations differ by a factor of a thousand
   const Range range = range_of(chart.column(chart.y.column));
   if (!range.spans(kVaries)) return;
   chart.x.logarithmic = true;
@@ -189,7 +188,7 @@ void add_unless_flat(Chart chart, std::vector<Chart>& curves) {
   curves.push_back(std::move(chart));
 }
 
-// One operation of each unit; of a report without units one of each class.
+// Returns one operation per unit, or one per class if the report has no units.
 std::vector<std::string> shown_operations(const Topology& topology) {
   std::vector<std::string> names;
   for (const ExecutionUnit& unit : execution_units_of(topology)) names.push_back(unit.operations.front());

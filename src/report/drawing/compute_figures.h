@@ -1,4 +1,4 @@
-// What computes, as drawings without a script.
+// Drawings of compute units that need no script.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,13 @@
 
 namespace gputopo::report {
 
-// The peaks of arithmetic as bars, the highest first; empty where there are none.
+// Arithmetic peaks as bars, highest first; empty if there are none.
 [[nodiscard]] Markup peaks_svg(const Topology& topology);
 
-// Which operations share a unit: every one against every other, those of a unit together. Empty where the report has
-// no pairs.
+// Shows which operations share a unit: a matrix of all pairs, sorted by unit. Empty if the report has no pairs.
 [[nodiscard]] Markup pipes_svg(const Topology& topology);
 
-// The throughput of an operation of each unit over the number of warps, a barrier's cycles over warps and a branch's
-// over its sides, as far as the report holds them among the details of values.
+// Curves from details: throughput of one operation per unit and barrier cycles over warps, branch cycles over sides.
 [[nodiscard]] std::vector<Chart> detail_curves(const Topology& topology);
 
 }  // namespace gputopo::report

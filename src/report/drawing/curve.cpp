@@ -26,7 +26,7 @@ using report::ChartMark;
 using report::kCycles;
 using report::range_of;
 
-// Means of the loads at each footprint, by footprint.
+// Mean latency of the loads, by footprint.
 using Means = std::map<double, double>;
 
 struct CurveLine {
@@ -34,7 +34,7 @@ struct CurveLine {
   Means means;
 };
 
-// The means of a sweep: how often which latency came at which footprint.
+// Means of a sweep's histograms: the count of each latency at each footprint.
 Means means_of(const SampleTable& table) {
   const std::vector<std::size_t> axes = report::columns_with(table, ColumnRole::kAxis);
   const std::vector<std::size_t> counts = report::columns_with(table, ColumnRole::kValue);
@@ -42,7 +42,7 @@ Means means_of(const SampleTable& table) {
       table.columns[axes[1]].unit != kCycles) {
     return {};
   }
-  std::map<double, std::pair<double, double>> sums;  // of latencies, of loads
+  std::map<double, std::pair<double, double>> sums;  // sum of latencies, number of loads
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     const double footprint = table.data[axes[0]][r];
     const double latency = table.data[axes[1]][r] - table.timer_cycles;
@@ -86,7 +86,7 @@ const ElementInfo* data_cache(const MemoryElement& element) {
   return info != nullptr && info->kind == ElementKind::kDataCache && info->space ? info : nullptr;
 }
 
-// What a TLB's misses add, on top of the latency of device memory, where no cache's sweep goes any more.
+// Adds the cost of TLB misses to the latency of device memory, for footprints beyond the caches' sweeps.
 CurveLine translation_line(const Topology& topology, double beyond) {
   CurveLine line{"device memory, with what TLB misses add", {}};
   const std::optional<double> memory = report::number_of(topology, ElementId::kDevice, AttributeId::kLatency);
@@ -111,15 +111,14 @@ CurveLine translation_line(const Topology& topology, double beyond) {
   return line;
 }
 
-// A line for each way that loads take. Where the sweep through L1 ends, that of loads that pass it by goes on: nothing
-// hits in L1 there.
+// One line per kind of load. The sweep through L1 continues with loads that bypass L1: nothing hits in L1 there.
 std::vector<CurveLine> lines_of(const Topology& topology) {
   std::map<Space, CurveLine> by_space;
   std::vector<Space> order;
   for (const MemoryElement& element : topology.memory) {
     const ElementInfo* info = data_cache(element);
     const Attribute* size = find(element.attributes, AttributeId::kSize);
-    // Levels of one space are found by one sweep.
+    // One sweep finds all levels of a space.
     if (info == nullptr || size == nullptr || by_space.contains(*info->space)) continue;
     for (const SampleTable& table : size->samples) {
       Means means = means_of(table);
@@ -149,7 +148,7 @@ std::vector<CurveLine> lines_of(const Topology& topology) {
 
 // ---- Marks ----
 
-// A cache that is another by another name has its marks already.
+// A cache under another name already has its marks.
 class Marked {
  public:
   explicit Marked(const Topology& topology) : topology_(topology) {}
@@ -225,7 +224,7 @@ std::optional<Chart> report::latency_curve(const Topology& topology) {
                             {"latency_cycles", ColumnRole::kValue, "latency", kCycles});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Points points(lines[i].means.begin(), lines[i].means.end());
-    constexpr double kHundredths = 100;  // a mean is no better than that
+    constexpr double kHundredths = 100;  // means are no more precise than hundredths
     for (auto& [footprint, cycles] : points) cycles = std::round(cycles * kHundredths) / kHundredths;
     add_line(lines[i].name, static_cast<double>(i), points, chart);
   }
@@ -272,7 +271,7 @@ std::vector<Chart> report::titled_curves(const Topology& topology) {
 }
 
 std::string to_curve_svg(const Topology& topology) {
-  constexpr int kCharacters = 90;  // of a line as wide as the plot
+  constexpr int kCharacters = 90;  // per line, as wide as the plot
   std::vector<std::string> notes;
   for (const std::string& warning : topology.warnings) {
     for (std::string& line : report::wrapped_lines("Warning: " + warning, kCharacters))

@@ -1,5 +1,4 @@
-// Latency over footprint through the whole hierarchy, the picture that a GPU is known by, from the sweeps that found
-// the sizes of its caches; and bandwidth over footprint.
+// Latency and bandwidth over footprint through the whole hierarchy, from the sweeps that found cache sizes and rates.
 #pragma once
 
 #include <optional>
@@ -11,18 +10,17 @@
 
 namespace gputopo::report {
 
-// A line for each way that loads take: latencies without the timer over footprints. None where the report has no sweep.
-// Marks are the capacities of caches, each with its two edges as its interval, the reaches of TLBs and the latencies of
-// the levels.
+// Latencies without the timer cost over footprint, one line for each kind of load. None if the report has no sweep.
+// Marks are cache capacities (with both edges as the interval), TLB reaches and level latencies.
 [[nodiscard]] std::optional<Chart> latency_curve(const Topology& topology);
 
-// Both, as far as there are any, with titles that say which GPU they are of.
+// Returns the available curves, with titles that name the GPU.
 [[nodiscard]] std::vector<Chart> titled_curves(const Topology& topology);
 
-// The title of one curve, with SIMULATED and INCOMPLETE where that is so. `quantity` is "latency" or "bandwidth".
+// Title of one curve, with SIMULATED and INCOMPLETE if they apply. `quantity` is "latency" or "bandwidth".
 [[nodiscard]] std::string curve_title(const Topology& topology, const std::string& quantity = "latency");
 
-// The capacities of the caches that global loads pass, each once however many names it has.
+// Capacities of the caches that global loads use. A cache with several names appears once.
 [[nodiscard]] std::vector<ChartMark> capacity_marks(const Topology& topology);
 
 inline constexpr const char* kFootprintColumn = "footprint_bytes";

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// What stands for the character at the front of a text.
+// Returns the replacement for a text's first character.
 std::string_view escaped_character(std::string_view character) {
   switch (character.front()) {
     case '&':
@@ -26,12 +26,12 @@ std::string_view escaped_character(std::string_view character) {
     case '\t':
       return character;
     default:
-      const bool is_plain = character.front() >= ' ' && character.front() < '\x7f';  // nearly all of them
+      const bool is_plain = character.front() >= ' ' && character.front() < '\x7f';  // almost all characters
       return !is_plain && is_command(character) ? kReplacement : character;
   }
 }
 
-// Beyond 16 bits JSON takes the two surrogates of UTF-16.
+// JSON writes code points above 16 bits as two UTF-16 surrogates.
 std::string json_escape(std::uint32_t code) {
   constexpr std::uint32_t kBeyond = 0x10000;
   if (code < kBeyond) return fmt::format("\\u{:04x}", code);

@@ -1,5 +1,5 @@
-// Markup: HTML, SVG and XML whose type says that nothing in it came from a file, a driver or a machine unescaped. A
-// text does not convert to markup; it gets in through markup(), which escapes it.
+// Markup: HTML, SVG and XML. The type guarantees that text from a file, a driver or a machine was escaped. Text does
+// not convert to markup; it enters through markup(), which escapes it.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,14 +14,14 @@
 
 namespace gputopo::report {
 
-// Text that the program itself holds. It is inserted as it is, so only a literal converts to it.
+// Text of the program itself. It is inserted unchanged, so only a literal converts to it.
 class ProgramText {
  public:
   template <std::size_t kLength>
   consteval ProgramText(const char (&literal)[kLength]) : text_(literal, kLength - 1) {}  // NOLINT: implicit on purpose
 
-  // The one exception: program data that is no literal, such as the script and the style that the build embeds. Never
-  // give it anything that a report, a device or the host supplies.
+  // The only exception: program data that is no literal, such as the embedded script and style. Never pass text from a
+  // report, a device or the host.
   [[nodiscard]] static ProgramText trusted(std::string_view program_data) { return {program_data, Trusted{}}; }
 
   [[nodiscard]] constexpr std::string_view text() const { return text_; }
@@ -64,8 +64,8 @@ class Markup {
   std::string text_;
 };
 
-// Text for XML and HTML, between tags and in attributes: what markup is made of is escaped; what is no valid UTF-8, no
-// character of XML or a command to the program that shows it (file/visible.h) becomes U+FFFD.
+// Escapes text between tags and in attributes of XML and HTML. Invalid UTF-8, characters that XML forbids and terminal
+// commands (file/visible.h) become U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 template <>
@@ -84,9 +84,8 @@ template <typename T>
   }
 }
 
-// `markup("<td title=\"{}\">{}</td>", hint, cell)`: texts are escaped, markup and numbers are inserted as they are. A
-// format that puts an argument where it could become a tag, an attribute or a script does not compile
-// (markup_places.h).
+// `markup("<td title=\"{}\">{}</td>", hint, cell)`: escapes texts, and inserts markup and numbers unchanged. A format
+// that puts an argument where it could become a tag, an attribute or a script does not compile (markup_places.h).
 template <typename... Args>
 [[nodiscard]] Markup markup(MarkupFormat<std::type_identity_t<Args>...> format, const Args&... args) {
   const auto format_all = [&](const auto&... inserted) {
@@ -97,8 +96,8 @@ template <typename... Args>
   return result;
 }
 
-// JSON as a <script> element that nothing executes. Nothing in the JSON can end the element, and what a
-// terminal would obey is escaped: a page may be printed.
+// JSON as a <script> element that nothing executes. The JSON cannot end the element. Terminal commands are escaped,
+// because a page may be printed to a terminal.
 [[nodiscard]] Markup json_block(std::string_view id, std::string_view json);
 
 struct MarkupAttribute {
@@ -108,10 +107,10 @@ struct MarkupAttribute {
 // `<name first="1" second="2">`, for tags whose attributes depend on the data.
 [[nodiscard]] Markup opening_tag(ProgramText name, const std::vector<MarkupAttribute>& attributes);
 
-// How a document of XML begins.
+// The first line of an XML document.
 inline constexpr ProgramText kXmlOpening = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-// A coordinate: two digits after the point, no trailing zeros.
+// A coordinate with up to two decimals and no trailing zeros.
 [[nodiscard]] std::string px(double value);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// Where the arguments of a format of markup stand, checked while the program is compiled.
+// Checks at compile time where the arguments of a markup format stand.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,13 +12,13 @@
 namespace gputopo::report {
 
 enum class Inserted : std::uint8_t {
-  kNumber,       // anywhere
-  kText,         // escaped: between tags and within quoted values of attributes
-  kMarkup,       // between tags
-  kProgramText,  // anywhere
+  kNumber,       // allowed anywhere
+  kText,         // escaped; allowed between tags and in quoted attribute values
+  kMarkup,       // allowed between tags
+  kProgramText,  // allowed anywhere
 };
 
-// How markup() inserts an argument of a type. Characters and other types have no place: a char would not be escaped.
+// How markup() inserts an argument of a type. Characters and other types are not allowed: a char would not be escaped.
 template <typename T>
 inline constexpr Inserted kInsertedAs = [] {
   constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, char>;
@@ -27,10 +27,10 @@ inline constexpr Inserted kInsertedAs = [] {
   return kIsNumber ? Inserted::kNumber : Inserted::kText;
 }();
 
-// Follows the tags of a format. A format must end between tags, so that what is appended to it is not within one.
+// Follows the tags of a format. A format must end between tags, so that text appended to it is not inside one.
 class MarkupPlaces {
  public:
-  // Throws a text where the format is not safe, which is an error of the compiler in a constant expression.
+  // Throws a text if the format is unsafe, which is a compile error in a constant expression.
   template <std::size_t kCount>
   static constexpr void check(std::string_view format, const std::array<Inserted, kCount>& arguments) {
     MarkupPlaces places(format);
@@ -57,7 +57,7 @@ class MarkupPlaces {
   }
   [[nodiscard]] constexpr bool is_argument() const { return starts_with("{") && !starts_with("{{"); }
 
-  // Returns the number of the argument.
+  // Returns the index of the argument.
   constexpr std::size_t pass_argument(std::size_t& next_argument) {
     const std::size_t end = format_.find('}', at_);
     if (end == std::string_view::npos) throw "an argument of a format does not end";
@@ -108,7 +108,7 @@ class MarkupPlaces {
     attribute_ = format_.substr(begin, end - begin);
   }
 
-  // Attributes whose values are addresses, scripts or styles: no escaping makes a text of a report harmless there.
+  // True for attributes with addresses, scripts or styles: escaping does not make report text harmless there.
   [[nodiscard]] constexpr bool is_obeyed() const {
     for (const std::string_view name : {"href", "xlink:href", "src", "srcset", "srcdoc", "action", "formaction", "data",
                                         "style", "content", "http-equiv", "to", "values"}) {
@@ -136,14 +136,14 @@ class MarkupPlaces {
   std::string_view attribute_;
 };
 
-// The first argument of markup(): a literal that fits the others.
+// The first argument of markup(): a literal that fits the other arguments.
 template <typename... Args>
 struct MarkupFormat {
   template <std::size_t kLength>
   consteval MarkupFormat(const char (&literal)[kLength]) : text(literal, kLength - 1) {  // NOLINT: implicit on purpose
     MarkupPlaces::check(std::string_view(literal, kLength - 1),
                         std::array<Inserted, sizeof...(Args)>{kInsertedAs<Args>...});
-    // What fmt would say of it; a text counts as one whatever its type.
+    // Applies fmt's own checks; every text type counts as a string.
     static_cast<void>(
         fmt::format_string<std::conditional_t<kInsertedAs<Args> == Inserted::kNumber, Args, std::string_view>...>(
             literal));

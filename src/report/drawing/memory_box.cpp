@@ -15,9 +15,9 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double kLeastHeight = 34;  // of a box without text as well
+constexpr double kLeastHeight = 34;  // also for a box without text
 
-// "per 2 SMs: 32 KiB": what is said of a memory beside its title.
+// "per 2 SMs: 32 KiB": the text beside a memory's title.
 std::string figures_of(const PhysicalMemory& memory) {
   std::string figures = memory.figures();
   if (memory.shared_by.empty()) return figures;
@@ -35,7 +35,7 @@ struct BoxLine {
   const char* classes;
 };
 
-// Broken between figures, so that a number keeps its unit: "60 MiB, 283.9 cycles near," and "9.13 TB/s".
+// Wraps between figures, so that a number keeps its unit: "60 MiB, 283.9 cycles near," and "9.13 TB/s".
 std::vector<std::string> packed(const std::string& text, int characters) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -52,8 +52,7 @@ std::vector<std::string> packed(const std::string& text, int characters) {
   return lines;
 }
 
-// Where a memory is drawn: a box for each instance, side by side, as high as its capacity and the lines in it demand.
-// Where the boxes are too narrow for text it stands above them.
+// Layout of a memory: one box per instance, as high as capacity and text require. Narrow boxes have their text above.
 class BoxPlace {
  public:
   BoxPlace(const PhysicalMemory& memory, double width) : width_(width), instances_(memory.instances) {
@@ -83,7 +82,7 @@ class BoxPlace {
  private:
   static constexpr double kPadding = 10;
 
-  // A shared cache has several names, a line each.
+  // A shared cache has several names, one per line.
   void add_lines(const PhysicalMemory& memory) {
     const double room_px = (is_narrow_ ? width_ : part()) - 16;
     const auto add = [&](const std::string& text, const char* classes, double font_px) {
@@ -95,7 +94,7 @@ class BoxPlace {
     for (const MemoryElement* element : memory.elements) add(element->title, "title", kTitlePx);
     const auto characters = static_cast<int>(characters_in(room_px, 12));
     for (const std::string& line : packed(memory.figures() + (is_narrow_ ? count_of(memory) : ""), characters)) {
-      add(line, "small faint", 12);  // the frame says whose it is
+      add(line, "small faint", 12);  // the frame names the owner
     }
     for (const std::string& note : memory.notes) add(note, "small faint", 12);
   }
@@ -108,7 +107,7 @@ class BoxPlace {
   double boxes_height_ = 0;
 };
 
-// What is written over a memory; its label has all of it.
+// The visible text of a memory; its label is complete.
 Markup names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double x, double y) {
   Markup text;
   for (int i = 1; i < memory.instances && !place.is_narrow(); ++i) {
@@ -123,7 +122,7 @@ Markup names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double 
   return text;
 }
 
-// Every value of an element with its interval, method and source, a line each: what hovering shows.
+// Hover text: every value of an element with interval, method and source, one per line.
 std::string described(const MemoryElement& element) {
   std::string text = element.title;
   for (const auto& [id, attribute] : element.attributes) {
@@ -167,7 +166,7 @@ Markup memory_box(const PhysicalMemory& memory, double x, double y, double width
   Markup text = markup("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
                        fmt::format("{}", fmt::join(said, "; ")), fmt::format("{}", fmt::join(ids, " ")));
   text += markup("<title>{}</title>\n", description);
-  // What can be pointed at has no gaps.
+  // The area that reacts to the pointer has no gaps.
   text += markup("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
                  px(place.height()));
   for (int i = 0; i < memory.instances; ++i) {

@@ -1,4 +1,4 @@
-// One memory in the drawing of the chip.
+// One memory in the drawing of a chip.
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@
 namespace gputopo::report {
 
 inline constexpr double kPixelsPerDoubling = 4;
-inline constexpr double kLeastBytes = 64;  // what has the height of nothing
+inline constexpr double kLeastBytes = 64;  // capacity with zero height
 inline constexpr double kLineHeight = 16;
 
 [[nodiscard]] double memory_height(const PhysicalMemory& memory, double width);
 [[nodiscard]] double total_height(const std::vector<PhysicalMemory>& memories, double width);
 
-// A box for each instance, side by side, as high as the logarithm of its capacity and the lines in it demand, with what
-// is known of it to read, to hover over and to focus. `colours` are of the instances, the last one of those that
-// follow.
+// One box per instance, side by side. The height follows the logarithm of the capacity, but fits the text. Hovering and
+// focus show everything known. `colours` are the instances' colors; the last one also serves all further instances.
 [[nodiscard]] Markup memory_box(const PhysicalMemory& memory, double x, double y, double width,
                                 const std::vector<std::string>& colours);
 

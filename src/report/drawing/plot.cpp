@@ -19,17 +19,16 @@ namespace {
 constexpr double kPlotWidth = 640;
 constexpr double kLeft = 88;
 constexpr double kPlotHeight = 240;
-constexpr double kBottom = 46;  // below it: ticks and the axis' name
+constexpr double kBottom = 46;  // room below for ticks and the axis name
 constexpr double kTitleHeight = 34;
-constexpr double kPlotLine = 15;  // of text
+constexpr double kPlotLine = 15;  // height of a text line
 constexpr double kCharacter = 7;
 constexpr std::size_t kSeriesColours = 8;
 
-// What is written stands around the samples: the key and the names of the marks along x above, those across on the
-// right.
+// Layout of the texts around the samples: key and names of marks along x on top, names of marks across at the right.
 struct Frame {
-  std::vector<const ChartMark*> along;   // the greatest first, which has the lowest line
-  std::vector<const ChartMark*> across;  // from below
+  std::vector<const ChartMark*> along;   // largest first, on the lowest line
+  std::vector<const ChartMark*> across;  // from bottom to top
   std::size_t key_columns = 1;
   double key_top = 0;
   double top = 0;
@@ -38,7 +37,7 @@ struct Frame {
   double height = 0;
 };
 
-// Names beside the plot: a few words a line.
+// Names beside the plot, a few words per line.
 std::vector<std::string> name_lines(const ChartMark& mark) {
   constexpr int kMaxCharacters = 20;
   return wrapped_lines(mark.label, kMaxCharacters);
@@ -93,7 +92,6 @@ Markup text_at(double x, double y, const char* anchor, const char* classes, cons
                 text);
 }
 
-// The names of the axes.
 Markup name_along(const Frame& frame, const std::string& name) {
   return text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", name);
 }
@@ -118,10 +116,10 @@ Markup axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale&
   return markup("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
 }
 
-// The names of marks across, each at its line or as near as the one below lets it.
+// Names of marks across, each at its line, or as close as the name below allows.
 Markup names_across(const Frame& frame, const Scale& y) {
   Markup text;
-  double free_above = frame.bottom + kPlotLine / 2;  // the lowest edge that the next name may have
+  double free_above = frame.bottom + kPlotLine / 2;  // the lowest allowed edge of the next name
   for (const ChartMark* mark : frame.across) {
     if (!y.holds(mark->value)) continue;
     const std::vector<std::string> lines = name_lines(*mark);
@@ -136,7 +134,7 @@ Markup names_across(const Frame& frame, const Scale& y) {
   return text;
 }
 
-// Above the plot, the name of the rightmost mark lowest.
+// Names above the plot; the rightmost mark has the lowest line.
 Markup names_along(const Frame& frame, const Scale& x) {
   Markup text;
   double at = frame.top - 4;
@@ -174,14 +172,14 @@ Markup marks_svg(const Chart& chart, const Frame& frame, const Scale& x, const S
   return text + names_along(frame, x) + names_across(frame, y);
 }
 
-// The rows and columns of a map stand in the order of the table: neighbours there belong together.
+// A map keeps the table's order of rows and columns, in which similar ones are adjacent.
 std::map<double, std::size_t> places(const std::vector<double>& values) {
   std::map<double, std::size_t> place;
   for (const double value : values) place.try_emplace(value, place.size());
   return place;
 }
 
-// Rows of likes stand beside one another: their numbers, which go to and fro, would be ticks that nobody can follow.
+// False if grouping similar rows shuffled their numbers, which would make ticks useless.
 bool goes_one_way(const std::map<double, std::size_t>& place) {
   const auto goes = [&](auto compare) {
     return std::ranges::is_sorted(place, compare, &std::pair<const double, std::size_t>::second);
@@ -189,7 +187,7 @@ bool goes_one_way(const std::map<double, std::size_t>& place) {
   return goes(std::less<>()) || goes(std::greater<>());
 }
 
-// What the colours of a map range over: parts of something from none to all of it, so that noise is of one colour.
+// Range of a map's colors. Unitless values range from 0 to 1, so that noise has one color.
 Range strengths_of(const Chart& chart) {
   Range range = range_of(chart.column(chart.weight.column));
   if (chart.weight.unit.empty() && !range.empty()) {
@@ -227,13 +225,13 @@ Markup map_axes(const Chart& chart, const Frame& frame) {
   return labels;
 }
 
-// Cells of one strength are one path: a few paths instead of thousands of elements.
+// Cells of equal strength share one path: a few paths replace thousands of elements.
 Markup cells(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
   const std::vector<double>& xs = chart.column(chart.x.column);
   const std::vector<double>& ys = chart.column(chart.y.column);
   const std::vector<double>& weights = chart.column(chart.weight.column);
   const bool is_map = chart.plot == Plot::kMap;
-  // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
+  // A density plot is relative to all loads of a footprint; a map is relative to its range of values.
   std::map<double, double> total;
   for (std::size_t r = 0; r < xs.size(); ++r) total[xs[r]] += weights[r];
   const Range range = strengths_of(chart);
@@ -244,7 +242,7 @@ Markup cells(const Chart& chart, const Frame& frame, const Scale& x, const Scale
   std::array<std::string, kStrengths> paths;
   const double map_width = (frame.right - kLeft) / static_cast<double>(across.size());
   const double map_height = (kPlotHeight) / static_cast<double>(down.size());
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> strength_at;  // of a map, by row and column
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> strength_at;  // for a map, by row and column
   for (std::size_t r = 0; r < xs.size(); ++r) {
     const double span = range.greatest - range.least;
     const double part =
@@ -257,7 +255,7 @@ Markup cells(const Chart& chart, const Frame& frame, const Scale& x, const Scale
       paths.at(strength) += fmt::format("M{} {}h6v4h-6z", px(x(xs[r]) - 3), px(y(ys[r]) - 2));
     }
   }
-  // Neighbours of one strength are one rectangle.
+  // Adjacent cells of equal strength form one rectangle.
   for (auto cell = strength_at.begin(); cell != strength_at.end();) {
     const auto [row, column] = cell->first;
     const std::size_t strength = cell->second;
@@ -326,7 +324,6 @@ Markup lines(const Chart& chart, const Scale& x, const Scale& y) {
   return text;
 }
 
-// What the axis along y holds.
 Range y_range(const Chart& chart) {
   if (chart.series.empty()) return range_of(chart.column(chart.y.column));
   Range range;
@@ -336,7 +333,7 @@ Range y_range(const Chart& chart) {
   }
   const bool starts_at_nothing = chart.plot == Plot::kBars || range.least < kStartsAtNothing * range.greatest;
   if (!chart.y.logarithmic && range.least > 0 && starts_at_nothing) range.least = 0;
-  // A bar of one must have a height.
+  // A bar with count one needs a visible height.
   if (chart.y.logarithmic && chart.plot == Plot::kBars) range.least /= 2;
   return range;
 }
@@ -364,7 +361,7 @@ Markup plot_body(const Chart& chart) {
   if (xs.empty() || ys.empty()) {
     return text + text_at(kPlotWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
   }
-  // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
+  // Samples that surround an edge lie close to it, so marks outside the samples are not drawn.
   const Scale x(xs, chart.x.logarithmic, kLeft + 6, frame.right - 6);
   const Scale y(ys, chart.y.logarithmic, frame.bottom, frame.top + 6);
   text += chart.plot == Plot::kMap ? map_axes(chart, frame) : axes(chart, frame, x, y);

@@ -10,7 +10,7 @@
 
 namespace gputopo::report {
 
-// One below the other; `notes` stand below them, a line each. The first one's title is the name of the drawing.
+// Stacks the charts. `notes` follow below, one per line. The first chart's title names the drawing.
 [[nodiscard]] Markup plots_svg(std::span<const Chart> charts, const std::vector<std::string>& notes);
 [[nodiscard]] Markup plot_svg(const Chart& chart);
 

@@ -7,7 +7,7 @@ namespace gputopo::report {
 namespace {
 
 std::vector<double> powers_within(double least, double greatest, bool bytes, int most) {
-  constexpr double kFewDecades = 100;  // powers of ten would be one tick or two
+  constexpr double kFewDecades = 100;  // powers of ten would give only one or two ticks
   const double base = bytes || greatest / least < kFewDecades ? 2 : 10;
   const double decades = std::log(greatest / least) / std::log(base);
   const double step = std::max(1.0, std::ceil(decades / most));
@@ -30,7 +30,7 @@ std::vector<double> steps_within(double least, double greatest, bool bytes, int 
   }
   std::vector<double> steps;
   for (double tick = std::ceil(least / step - 1e-9) * step; tick <= greatest + step * 1e-6; tick += step) {
-    if (!(tick + step > tick)) break;  // values so close that no number lies between them
+    if (!(tick + step > tick)) break;  // no number lies between values this close
     steps.push_back(std::abs(tick) < step * 1e-6 ? 0 : tick);
   }
   return steps;

@@ -1,4 +1,4 @@
-// Places along an axis of a plot in pixels.
+// Pixel positions along a plot's axis.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@ namespace gputopo::report {
 class Scale {
  public:
   Scale(const Range& range, bool logarithmic, double from, double to);
-  // The place of a value; values beyond the range are at its ends.
+  // Returns the position of a value; values outside the range go to its ends.
   [[nodiscard]] double operator()(double value) const;
   [[nodiscard]] bool holds(double value) const { return value >= least_ && value <= greatest_; }
-  // Round numbers within the range; powers of two if they are `bytes`.
+  // Returns round numbers within the range; powers of two for `bytes`.
   [[nodiscard]] std::vector<double> ticks(bool bytes, int most) const;
 
  private:

@@ -15,11 +15,11 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double kFoot = 17;  // of a cache that a group shares
+constexpr double kFoot = 17;  // height of a group's shared cache
 constexpr double kThinFoot = 5;
 constexpr int kHeatSteps = 8;
 
-// Which cells are of which kind, a path each.
+// Collects cells by kind, one path per kind.
 class Cells {
  public:
   explicit Cells(const Chip& chip) {
@@ -52,7 +52,7 @@ class Cells {
     return text + "</g>\n";
   }
 
-  // So faint that the numbers of SMs can be read on all of them.
+  // Pale enough that SM numbers stay readable on every cell.
   static double heat_opacity(long step) {
     constexpr double kLeast = 0.04;
     constexpr double kMost = 0.5;
@@ -71,7 +71,7 @@ class MapDrawing {
  public:
   MapDrawing(const Chip& chip, bool with_heat) : chip_(chip), with_heat_(with_heat) {}
 
-  // Draws the groups of level `depth` that `units` fall into; returns the height.
+  // Draws the groups of level `depth` that contain `units`; returns the height.
   double draw(std::size_t depth, const Units& units, double x, double y, double width) {
     const std::vector<Units> groups = groups_within(chip_.drawn[depth].groups, units);
     if (depth + 1 == chip_.drawn.size() && (depth > 0 || groups.front().size() <= kMaxInCluster)) {
@@ -85,9 +85,9 @@ class MapDrawing {
  private:
   static constexpr std::size_t kMaxInCluster = 4;
   static constexpr double kPadding = 5;
-  static constexpr double kLeastCell = 17;  // holds its number
+  static constexpr double kLeastCell = 17;  // room for its number
 
-  // What each group of the level shares.
+  // Caches that each group of the level shares.
   [[nodiscard]] std::vector<const PhysicalMemory*> feet(std::size_t depth) const {
     std::vector<const PhysicalMemory*> found;
     for (const auto* memories : {&chip_.in_unit, &chip_.on_chip}) {
@@ -98,7 +98,7 @@ class MapDrawing {
     return found;
   }
 
-  // "Constant L1.5" of "Constant L1.5 cache".
+  // "Constant L1.5 cache" becomes "Constant L1.5".
   static std::string shortened(std::string title) {
     for (const std::string_view word : {" cache", " data", " memory"}) {
       if (title.ends_with(word)) title.erase(title.size() - word.size());
@@ -120,7 +120,7 @@ class MapDrawing {
            svg_text(x + 4, y + 10.5, "foot", fitted(text, width - 8, kTextPx));
   }
 
-  // As many side by side as leave each cell room, in rows of about one length.
+  // Uses as many columns as leave room for each cell, in rows of similar length.
   [[nodiscard]] std::size_t columns_for(std::size_t depth, const std::vector<Units>& groups, double width) const {
     std::size_t most = 0;
     for (const auto& group : groups) most = std::max(most, group.size());
@@ -182,9 +182,9 @@ class MapDrawing {
                   "</g>\n";
   }
 
-  // Of a name that is too long the last words tell more: "part 12: 19 SMs".
+  // Cuts a long name at the front, because its last words say more: "part 12: 19 SMs".
   static std::string heading(std::string text, double width) {
-    constexpr double kBoldPx = 13.5;  // as wide as text of that size that is not bold
+    constexpr double kBoldPx = 13.5;  // width factor of bold text
     while (text.size() > characters_in(width, kBoldPx)) {
       const std::size_t space = text.find(' ');
       if (space == std::string::npos || text.find(':') < space) break;
@@ -200,7 +200,7 @@ class MapDrawing {
     return clusters(each, false, x, y, width);
   }
 
-  // How wide a cell is, and how many groups stand side by side: as large as few rows allow.
+  // Returns the width of a cell and the groups per row: cells are as large as a few rows allow.
   static std::pair<double, std::size_t> cell_for(std::size_t groups, std::size_t most, double width) {
     constexpr double kLargest = 34;
     constexpr double kWidest = 44;
@@ -212,7 +212,7 @@ class MapDrawing {
       const double columns = std::floor((width + kBetween) / (per * cell + kBetween));
       return std::clamp<std::size_t>(static_cast<std::size_t>(std::max(columns, 1.0)), 1, groups);
     };
-    // Rows of about one length, as wide as there is room.
+    // Rows of similar length, as wide as possible.
     const auto widened = [&](std::size_t columns) {
       const std::size_t rows = (groups + columns - 1) / columns;
       columns = (groups + rows - 1) / rows;
@@ -228,7 +228,7 @@ class MapDrawing {
     return widened(columns_at(kLeastCell));
   }
 
-  // Cells of one group touch, groups keep a distance; `has_foot`: each has a cache of its own.
+  // Cells of one group touch; groups are apart. `has_foot`: each group has its own cache.
   double clusters(const std::vector<Units>& groups, bool has_foot, double x, double y, double width) {
     std::size_t most = 1;
     for (const auto& group : groups) most = std::max(most, group.size());
@@ -265,7 +265,7 @@ class MapDrawing {
     return static_cast<double>(rows) * (cell_height + foot_height + kBetween) - kBetween;
   }
 
-  // The cell nearest to where the enlarged SM stands.
+  // Remembers the cell closest to the enlarged SM.
   void note_cell(double right, double top) {
     const bool is_nearer = right > grid_.first_cell_right + 0.5;
     if (grid_.cells == 0 || (is_nearer && top <= grid_.first_cell_top + 0.5)) {
@@ -283,7 +283,7 @@ class MapDrawing {
   UnitGrid grid_;
 };
 
-// What the colours of the cells mean, to the right of the heading.
+// Legend of the cells' colors, to the right of the heading.
 Markup legends(const Chip& chip, bool with_heat, double right, double y) {
   constexpr std::size_t kColours = 2;
   constexpr double kSwatch = 12;
@@ -343,9 +343,9 @@ UnitGrid unit_grid(const Chip& chip, bool with_heat, double x, double y, double 
   if (!chip.drawn.empty()) return unit_map(chip, with_heat, x, y, width);
   constexpr int kMaxDrawn = 1024;
   const int units = std::clamp(chip.units.value_or(1), 1, kMaxDrawn);
-  // Cells are as large as they can be and still look like a chip.
+  // Cells are as large as possible while the whole still looks like a chip.
   const double inner = width - 12;
-  constexpr double kWider = 3.2;  // than high
+  constexpr double kWider = 3.2;  // width relative to height
   const int columns = std::clamp(static_cast<int>(std::ceil(std::sqrt(units * kWider))), 1, units);
   const double cell = std::min((inner - 3.0 * (columns - 1)) / columns, 44.0);
   const int rows = (units + columns - 1) / columns;

@@ -1,5 +1,4 @@
-// The SMs (CUs) in the drawing of the chip: frames within frames, the smallest groups as cells that touch, and at the
-// foot of each group the caches that it shares.
+// The SMs (CUs) in a chip's drawing: nested frames, touching cells for the smallest groups, shared caches at the foot.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +9,16 @@
 
 namespace gputopo::report {
 
-// `first_cell` is where the enlarged SM is taken from.
+// The connector lines to the enlarged SM start at `first_cell`.
 struct UnitGrid {
   Markup text;
   double height = 0;
   double first_cell_right = 0;
   double first_cell_top = 0;
-  std::size_t cells = 0;  // drawn so far
+  std::size_t cells = 0;  // cells drawn so far
 };
 
-// `with_heat`: with the layer of latencies, which a page shows when it is asked to.
+// `with_heat` adds the latency layer, which a page shows on request.
 [[nodiscard]] UnitGrid unit_grid(const Chip& chip, bool with_heat, double x, double y, double width);
 
 }  // namespace gputopo::report

@@ -1,5 +1,4 @@
-// The chip as a drawing: the SMs, one of them enlarged with what it shares with others around it, L2, and memory below;
-// every box as high as the logarithm of its capacity.
+// Draws the chip: SMs, one SM enlarged with what it shares, L2, and memory below. Heights are logarithms of capacities.
 #include "report/drawing/svg.h"
 
 #include <fmt/format.h>
@@ -32,11 +31,11 @@ using report::UnitGrid;
 
 constexpr double kWidth = 1040;
 constexpr double kMargin = 16;
-constexpr double kUnitLeft = 716;  // the enlarged SM stands to the right of the chip
+constexpr double kUnitLeft = 716;  // the enlarged SM is to the right of the chip
 constexpr double kUnitWidth = kWidth - kMargin - kUnitLeft;
 constexpr double kHeaderHeight = 64;
 
-// ---- One SM, within what it shares with others ----
+// ---- One SM, inside the frames of what it shares ----
 
 struct UnitFrame {
   std::string title;
@@ -47,7 +46,7 @@ struct UnitFrame {
 constexpr double kFrameTitle = 28;
 constexpr double kFramePadding = 8;
 
-// "One SM"; "TPC of 2 SMs", by the level of the map whose groups are as large; "Shared by 1 to 2 CUs".
+// "One SM"; "TPC of 2 SMs" if a level of the map has groups of that size; "Shared by 1 to 2 CUs".
 std::string frame_title(const Chip& chip, const PhysicalMemory& memory) {
   const std::optional<std::size_t> level = level_of(chip, memory);
   const bool has_name = level && chip.drawn[*level].name != "group" && !chip.drawn[*level].name.ends_with(" part");
@@ -59,7 +58,7 @@ std::string frame_title(const Chip& chip, const PhysicalMemory& memory) {
   return memory.sharers <= 1 ? "One " + chip.unit_name : "Shared by " + memory.shared_by;
 }
 
-// The innermost first.
+// Innermost first.
 std::vector<UnitFrame> frames_of(const Chip& chip) {
   std::vector<UnitFrame> frames;
   const auto add = [&](const PhysicalMemory& memory, std::size_t sharers) {
@@ -104,7 +103,6 @@ Markup frames_text(const std::vector<UnitFrame>& frames, std::size_t depth, doub
   return text;
 }
 
-// How to read the heights.
 Markup ruler(double x, double y) {
   return report::svg_text(x, y, "small faint",
                           fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no "
@@ -112,9 +110,9 @@ Markup ruler(double x, double y) {
                                       px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
 }
 
-// What must not be overlooked by who sees the drawing alone, a line each.
+// Important warnings for readers who see only the drawing, one per line.
 std::vector<std::string> warning_lines(const Topology& topology) {
-  constexpr int kCharacters = 130;  // of a line as wide as the drawing
+  constexpr int kCharacters = 130;  // per line, as wide as the drawing
   std::vector<std::string> lines;
   for (const std::string& warning : topology.warnings) {
     for (std::string& line : report::wrapped_lines(warning, kCharacters, "Warning: ")) lines.push_back(std::move(line));
@@ -124,7 +122,7 @@ std::vector<std::string> warning_lines(const Topology& topology) {
 
 std::string label_of(const Topology& topology) { return "The chip: " + report::device_title(topology); }
 
-// The beginning of a drawing that stands alone: which GPU it is of, and what must not be overlooked.
+// Header of a standalone drawing: the GPU's name and important warnings.
 Markup header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
   Markup text = report::svg_opening(report::device_title(topology), kWidth, height, "group", label_of(topology));
   text += report::svg_text(kMargin, 34, "name", report::fitted(topology.name, topology.simulated ? 600 : 900, 22));
@@ -155,7 +153,7 @@ Markup report::chip_svg(const Topology& topology, bool standalone) {
   const double top = kMargin + (standalone ? kHeaderHeight + kLineHeight * static_cast<double>(warnings.size()) : 0);
   const double inner = chip_width - 2 * kGap;
 
-  // Caches within the frame of the chip, and memory beside it.
+  // Caches are inside the chip's frame, memory is outside.
   std::vector<PhysicalMemory> caches;
   std::vector<PhysicalMemory> beside;
   for (const PhysicalMemory& memory : chip.on_chip) {

@@ -1,4 +1,4 @@
-// The chip as a drawing.
+// Draws the chip.
 #pragma once
 
 #include "gputopo/model.h"
@@ -6,7 +6,7 @@
 
 namespace gputopo::report {
 
-// An SVG element. `standalone`: a document of its own with colours; else for a page that has them.
+// Returns an SVG element. `standalone` makes a complete document with colors; otherwise the page supplies them.
 [[nodiscard]] Markup chip_svg(const Topology& topology, bool standalone);
 
 }  // namespace gputopo::report

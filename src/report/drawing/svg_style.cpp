@@ -12,7 +12,7 @@ struct Colour {
   std::string_view dark;
 };
 
-// web/src/report.css has the same for pages, where the reader may choose.
+// web/src/report.css has the same colors for pages, where readers can choose.
 constexpr Colour kPalette[] = {
     {"page", "#fff", "#12161c"},           {"ink", "#1c2430", "#e4e9f0"},        {"faint", "#5b6675", "#9aa6b5"},
     {"line", "#c3cad4", "#3c4653"},        {"box", "#f3f5f8", "#1b212a"},        {"near", "#d8e8fb", "#16324f"},
@@ -23,8 +23,7 @@ constexpr Colour kPalette[] = {
     {"series-5", "#a3333d", "#f08a93"},    {"series-6", "#4f6472", "#a3b4c0"},   {"series-7", "#7a6a10", "#d6c35c"},
     {"series-8", "#0f7f86", "#5cc8cf"}};
 
-// How the classes look, but for their colours. What can be pointed at has no fill: not every viewer knows
-// "transparent".
+// Shapes of the classes. The pointer area has no fill, because not every viewer knows "transparent".
 constexpr std::string_view kShapes =
     ".gt text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
     ".gt .name{font-size:22px;font-weight:700}.gt .title{font-size:13px;font-weight:600}.gt .small{font-size:12px}"
@@ -38,7 +37,7 @@ constexpr std::string_view kShapes =
     ".gt .names{pointer-events:none}.gt .mark{stroke-width:1.4;fill:none}.gt .edge{stroke-dasharray:4 3;fill:none}"
     ".gt .series{fill:none}";
 
-// The colours, as custom properties: a page sets these, and a document that stands alone has them filled in.
+// Colors as custom properties: a page sets them; a standalone document gets them filled in.
 constexpr std::string_view kColours =
     ".gt text{fill:var(--ink)}.gt .page{fill:var(--page)}.gt .number{fill:var(--ink)}"
     ".gt .inner{fill:var(--page);stroke:var(--line)}.gt .faint{fill:var(--faint)}.gt .alert{fill:var(--alert)}"
@@ -54,7 +53,7 @@ constexpr std::string_view kColours =
     ".gt .series-3{stroke:var(--series-3)}.gt .series-4{stroke:var(--series-4)}.gt .series-5{stroke:var(--series-5)}"
     ".gt .series-6{stroke:var(--series-6)}.gt .series-7{stroke:var(--series-7)}.gt .series-8{stroke:var(--series-8)}";
 
-// kColours in one of the two variants. Viewers that are no browsers draw what is of a custom property in black.
+// Returns kColours with one variant's colors. Viewers that are not browsers draw custom properties in black.
 std::string painted(std::string_view Colour::*variant) {
   std::string text;
   constexpr std::string_view kOpen = "var(--";
@@ -78,7 +77,7 @@ ProgramText svg_rules() {
 }
 
 ProgramText svg_style() {
-  // The dark ones at the end: what cannot read them has the light ones already.
+  // The dark variant comes last: viewers that cannot read it already have the light one.
   static const std::string kStyle = std::string(kShapes) + painted(&Colour::light) +
                                     "@media (prefers-color-scheme:dark){" + painted(&Colour::dark) + "}";
   return ProgramText::trusted(kStyle);

@@ -1,13 +1,13 @@
-// How the classes of our drawings look.
+// The style of the drawings' classes.
 #pragma once
 
 #include "report/drawing/markup.h"
 
 namespace gputopo::report {
 
-// In a page, whose style sets their colours as custom properties.
+// For a page, whose style sets the colors as custom properties.
 [[nodiscard]] ProgramText svg_rules();
-// In an SVG document that stands alone: colours that every viewer knows, light, and dark where a viewer asks for it.
+// For a standalone SVG document: colors that every viewer understands, light, or dark if the viewer asks for it.
 [[nodiscard]] ProgramText svg_style();
 
 }  // namespace gputopo::report

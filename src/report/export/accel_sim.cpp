@@ -1,6 +1,6 @@
-// Lines of Accel-Sim and GPGPU-Sim for their tuner (util/tuner), to be appended to what its microbenchmarks print. The
-// tuner takes lines that begin with '-', the last one of a key wins. What is not known is a comment that says why,
-// never a guess: a simulation whose parameters nobody measured would look like one of this GPU.
+// Lines for the tuner of Accel-Sim and GPGPU-Sim (util/tuner), to append to its microbenchmarks' output. The tuner
+// reads lines that begin with '-'; a key's last line wins. An unknown value becomes a comment with the reason, never a
+// guess: a simulation with guessed parameters would look like one of this GPU.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -74,7 +74,7 @@ class Lines {
 
   void compute() {
     give_count("-gpgpu_n_clusters", AttributeId::kSmCount);
-    give("-gpgpu_n_cores_per_cluster", 1);  // a core is an SM, and clusters of one are what the tuner writes
+    give("-gpgpu_n_cores_per_cluster", 1);  // a core is an SM; the tuner writes clusters of one
     if (const auto capability = report::capability_of(topology_)) {
       const auto [major, minor] = *capability;
       give("-gpgpu_compute_capability_major", major);
@@ -99,7 +99,7 @@ class Lines {
     }
   }
 
-  // Of core, network, L2 and memory. The driver's clock of HBM is that of its commands, of GDDR twice that.
+  // Clocks of core, network, L2 and memory. The driver reports HBM's command clock, but twice GDDR's.
   void clocks() {
     constexpr std::string_view kKey = "-gpgpu_clock_domains";
     constexpr std::int64_t kWidestGddr = 512;
@@ -149,7 +149,7 @@ class Lines {
     unified(carve_outs, sizes);
   }
 
-  // What both have together, with the least carved out: a whole number of the 32 KiB that the tuner's L1 has.
+  // L1 and shared memory together, at the smallest carve-out, rounded to a multiple of the tuner's 32 KiB L1.
   void unified(const std::vector<double>& carve_outs, const std::vector<double>& sizes) {
     constexpr std::string_view kKey = "-gpgpu_unified_l1d_size";
     constexpr double kUnitKib = 32;
@@ -166,7 +166,6 @@ class Lines {
     const auto cycles = number_of(topology_, element, AttributeId::kLatency);
     cycles ? give(key, std::llround(std::min(*cycles, 1e9))) : lack(key, why_not(element, AttributeId::kLatency));
   }
-  // What one level takes more than the one before it.
   void give_difference(std::string_view key, ElementId farther, ElementId nearer) {
     const auto far = number_of(topology_, farther, AttributeId::kLatency);
     const auto near = number_of(topology_, nearer, AttributeId::kLatency);
@@ -181,7 +180,7 @@ class Lines {
     give_difference("-dram_latency", ElementId::kDevice, ElementId::kL2);
   }
 
-  // "481 sets, 4 ways, lines of 128 B fetched by 32 B, write_through": what of a cache's line was measured.
+  // "481 sets, 4 ways, lines of 128 B fetched by 32 B, write_through": the measured parts of a cache's geometry.
   [[nodiscard]] std::string geometry(ElementId element) const {
     struct Part {
       AttributeId id;

@@ -1,5 +1,5 @@
-// A shell script that adds to the XML of the host, which hwloc made, what was found out of one of its GPUs. Each info
-// is a call of hwloc-annotate. What it writes takes its place at the end, whole.
+// A shell script that adds the findings about one GPU to the host's XML from hwloc. Each info is one call of
+// hwloc-annotate. The script replaces its output only at the end, as a whole.
 #include <fmt/format.h>
 
 #include "file/visible.h"
@@ -13,7 +13,7 @@ namespace {
 
 using report::shell_quoted;
 
-// hwloc knows the GPU by the name that CUDA or ROCm's library has for it.
+// hwloc names the GPU after the CUDA or ROCm library's device.
 constexpr std::string_view kBegin = R"(set -eu
 if [ $# -lt 2 ]; then
   echo "usage: sh $0 HOST.xml OUTPUT.xml [NAME-OF-THE-GPU, {0} if not given]" >&2
@@ -47,7 +47,7 @@ std::string to_hwloc_annotate(const Topology& topology) {
     text += fmt::format("annotate info {} {}\n", shell_quoted(name), shell_quoted(value));
   }
   text += fmt::format("annotate info GputopoReport {}\n", shell_quoted(report::origin(topology)));
-  // These are drawn as boxes within the GPU.
+  // lstopo draws these as boxes inside the GPU.
   for (const std::string& notice : report::notices(topology)) {
     text += fmt::format("annotate misc {}\n", shell_quoted(notice));
   }

@@ -11,7 +11,7 @@
 namespace gputopo::report {
 namespace {
 
-// "FetchGranularity" of "fetch_granularity"; what is neither letter nor digit is left out.
+// "fetch_granularity" becomes "FetchGranularity"; other characters than letters and digits are dropped.
 std::string camel_case(std::string_view name) {
   std::string text;
   bool starts_word = true;

@@ -1,4 +1,4 @@
-// What both of hwloc's formats say of a memory element: hwloc's infos, a name and a text each.
+// The infos of a memory element in both of hwloc's formats: pairs of a name and a text.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace gputopo::report {
 
 using HwlocInfo = std::pair<std::string, std::string>;
 
-// "GputopoL2LatencyCycles", "281.19", of every element and what people compare elements by; the unit ends the name.
-// Texts are visible lines, not escaped.
+// "GputopoL2LatencyCycles", "281.19": for every element, the attributes that people compare. The name ends with the
+// unit. Texts are visible lines, not escaped.
 [[nodiscard]] std::vector<HwlocInfo> hwloc_infos(const Topology& topology);
 
 }  // namespace gputopo::report

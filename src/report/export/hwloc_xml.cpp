@@ -1,5 +1,5 @@
-// hwloc's XML 2.0, which hwloc 2 and 3 read: the GPU as a machine of its own. A core is an SM with one PU; device
-// memory is a NUMA node, which every machine must have; what SMs have in common are caches and groups around them.
+// hwloc's XML 2.0, which hwloc 2 and 3 read: the GPU as a machine of its own. A core is an SM with one PU. Device
+// memory is a NUMA node, which every machine must have. Caches and groups surround the SMs that share something.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using report::Units;
 
 constexpr std::string_view kHwlocFormat = "hwloc's XML";
 
-// As hwloc writes sets: words of 32 bits, the highest first.
+// Formats a set as hwloc does: 32-bit words, highest first.
 std::string bitmap(const Units& units) {
   constexpr std::uint32_t kBits = 32;
   const std::uint32_t highest = units.empty() ? 0 : *std::ranges::max_element(units);
@@ -41,8 +41,8 @@ std::string bitmap(const Units& units) {
 
 struct CacheFacts {
   std::int64_t bytes = 0;
-  std::int64_t line_bytes = 0;  // 0: not known
-  std::int64_t ways = 0;        // 0: not known
+  std::int64_t line_bytes = 0;  // 0: unknown
+  std::int64_t ways = 0;        // 0: unknown
 };
 
 std::optional<CacheFacts> facts_of(const Topology& topology, ElementId element, std::int64_t parts) {
@@ -70,7 +70,7 @@ class Writer {
   }
 
  private:
-  // By the numbers that groups of SMs have: the hardware's own where they have gaps.
+  // Uses the numbers in groups of SMs, which are the hardware's own if these have gaps.
   [[nodiscard]] Units units_of() const {
     const std::int64_t count = report::needed(topology_, kHwlocFormat, AttributeId::kSmCount);
     if (count < 1 || count > limits::kMaxSms) {
@@ -90,7 +90,7 @@ class Writer {
     return numbered;
   }
 
-  // A report may name SMs that the device does not have, and levels without end.
+  // A report may name SMs that the device lacks, and may have any number of levels.
   void keep_known_units() {
     constexpr std::size_t kMostLevels = 8;
     if (levels_.size() > kMostLevels) levels_.resize(kMostLevels);
@@ -101,7 +101,7 @@ class Writer {
     }
   }
 
-  // Which level has an L2 each: the dies, or the parts of one L2. Else there is one around all.
+  // Finds the level whose groups have one L2 each: dies, or parts of one L2. Otherwise one L2 surrounds everything.
   void find_l2() {
     const auto instances = count_of(topology_, ElementId::kL2, AttributeId::kAmount);
     const auto parts = count_of(topology_, ElementId::kL2, AttributeId::kPartitions);
@@ -136,14 +136,14 @@ class Writer {
     if (has_l2) close();
     if (has_l3) close();
     close();
-    // lstopo draws these as boxes: what is simulated is to be seen.
+    // lstopo draws these as boxes, so that "SIMULATED" is visible.
     for (const std::string& notice : report::notices(topology_)) {
       text_ += markup("{}<object type=\"Misc\" gp_index=\"{}\" name=\"{}\"/>\n", indent(), ++last_index_, notice);
     }
     close();
   }
 
-  // The SMs `units`, in the groups of the levels from `level` on.
+  // Writes the SMs `units` in the groups of the levels from `level` on.
   void within(const Units& units, std::size_t level) {
     if (level == levels_.size()) {
       for (const std::uint32_t unit : units) sm(unit);
@@ -155,13 +155,13 @@ class Writer {
       if (is_group) {
         group(members, level);
       } else {
-        within(members, level + 1);  // of no group of this level
+        within(members, level + 1);  // in no group of this level
       }
     }
   }
 
   void group(const Units& members, std::size_t level) {
-    const bool is_cache = level == l2_level_ && l2_parts_ > 1;  // a part of an L2 is nothing else
+    const bool is_cache = level == l2_level_ && l2_parts_ > 1;  // the cache object itself represents an L2 part
     if (!is_cache) {
       open("Group", members,
            {{"subtype", levels_[level].name}, {"kind", "0"}, {"subkind", std::to_string(level)}, {"dont_merge", "1"}});
@@ -183,7 +183,7 @@ class Writer {
     if (has_l1) close();
   }
 
-  // False, and nothing opened, where its size is not known.
+  // Returns false and opens nothing if the size is unknown.
   bool cache(std::string_view type, int depth, ElementId element, std::int64_t parts, const Units& units) {
     const auto facts = facts_of(topology_, element, parts);
     if (!facts) return false;

@@ -1,5 +1,5 @@
-// A table for a paper, and an entry for its references. The entry stands behind \endinput, where LaTeX does not read;
-// BibTeX, for which all outside of entries is nothing, reads it from the same file.
+// A table for a paper and a bibliography entry in one file. LaTeX stops reading at \endinput, before the entry. BibTeX
+// ignores everything outside of entries.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace gputopo {
 namespace {
 
-// Text in LaTeX, and in an entry of BibTeX: that counts braces, escaped ones too, and takes every @ outside of an entry
-// for the beginning of one.
+// Escapes text for LaTeX and for a BibTeX entry. BibTeX counts even escaped braces, and takes every @ outside of an
+// entry for the start of one.
 std::string latex(std::string_view text) {
   std::string result;
   for (const char c : visible_line(text)) {
@@ -62,7 +62,7 @@ std::string latex(std::string_view text) {
   return result;
 }
 
-// A comment ends with its line; BibTeX would see an @.
+// A comment is one line without @, which BibTeX would read.
 std::string comment(std::string_view text) {
   std::string line = visible_line(text);
   std::ranges::replace(line, '@', ' ');
@@ -84,7 +84,7 @@ std::string label_of(std::string_view name) {
   return label.empty() ? "gpu" : label;
 }
 
-// "$31.2 \pm 0.41$": the value and half of its 95% interval, the wider half.
+// "$31.2 \pm 0.41$": the value and the larger half of its 95% interval.
 std::string with_interval(const Attribute& attribute, double scale) {
   constexpr int kDigits = 4;
   const double value = attribute.number().value_or(0) / scale;
@@ -126,7 +126,7 @@ std::string table(const Topology& topology) {
   return text + "    \\hline\n  \\end{tabular}\n\\end{table}\n";
 }
 
-// "580.159.04 (CUDA 13.0)", if the report tells.
+// "580.159.04 (CUDA 13.0)", if the report has it.
 std::string driver_of(const Topology& topology) {
   const Attribute* driver = find(topology.device, AttributeId::kDriverVersion);
   if (driver == nullptr || !driver->available()) return "";

@@ -1,5 +1,5 @@
-// The CSV of MT4G 0.1 for GPUscout-GUI, which reads twelve rows by their position and fields by theirs: none may be
-// missing or short. What a GPU does not have, or lets nobody see, is 0 there; what was not measured is refused.
+// The CSV of MT4G 0.1 for GPUscout-GUI, which reads twelve rows and their fields by position, so none may be missing or
+// short. A value that a GPU does not have or does not reveal is 0; an unmeasured value is an error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr double kKib = 1024;
 constexpr double kMib = kKib * kKib;
 constexpr double kGib = kMib * kKib;
 
-// In quotes. The format has no way to write one of its own, nor a separator that its readers would not split at.
+// Puts text into quotes. The format can escape neither quotes nor the separator, at which readers always split.
 std::string in_csv_quotes(std::string_view text) {
   std::string plain = visible_line(text);
   std::ranges::replace(plain, '"', '\'');
@@ -60,7 +60,7 @@ class Rows {
   [[nodiscard]] std::int64_t number(ElementId element, AttributeId id) const {
     return needed(topology_, kMt4gCsvFormat, element, id);
   }
-  // 0 for what is not there or cannot be seen.
+  // Returns 0 for a value that does not exist or cannot be observed.
   [[nodiscard]] double number_or_none(ElementId element, AttributeId id) const {
     const Attribute* attribute = topology_.find_attribute(element, id);
     const bool is_known = attribute != nullptr && !attribute->available() &&
@@ -100,7 +100,7 @@ class Rows {
         ghz(AttributeId::kMemoryClockMax), number(AttributeId::kMemoryBusWidth), ghz(AttributeId::kSmClockMax));
   }
 
-  // "Load_Latency; 34; "cycles"; Load_Latency; 17; "nanoseconds"", at the clock that it was measured at.
+  // "Load_Latency; 34; "cycles"; Load_Latency; 17; "nanoseconds"", at the clock during the measurement.
   [[nodiscard]] std::string latency(ElementId element) const {
     const double cycles = number_or_none(element, AttributeId::kLatency);
     const Attribute* attribute = topology_.find_attribute(element, AttributeId::kLatency);
@@ -126,7 +126,7 @@ class Rows {
         fmt::format("; Caches_Per_SM; {}\n", report::count_of(topology_, element, AttributeId::kAmount).value_or(1));
   }
 
-  // One part of it, and how many there are.
+  // The size of one part, and the number of parts.
   void l2() {
     const std::int64_t parts =
         std::max<std::int64_t>(report::count_of(topology_, ElementId::kL2, AttributeId::kPartitions).value_or(1), 1);
@@ -136,7 +136,7 @@ class Rows {
                     latency(ElementId::kL2), parts);
   }
 
-  // Larger than all constants where its size could not be measured.
+  // If the size could not be measured, states that it exceeds all constants.
   void constant_l15() {
     constexpr double kAllConstantsKib = 64;
     constexpr ElementId kElement = ElementId::kConstantL15;

@@ -1,5 +1,5 @@
-// The JSON of MT4G 1.x. What has which form there, and what must be there, readers rely on: sys-sage 1.1 catches
-// nothing and ends the process at a missing key, a null or a count that is 0. So a key is there whole or not at all.
+// The JSON of MT4G 1.x. Readers rely on its form and on required keys: sys-sage 1.1 catches no exception and ends the
+// process on a missing key, a null or a count of 0. So each key is written completely or not at all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace gputopo {
 namespace {
 
-using SortedJson = nlohmann::json;  // its keys are sorted, as MT4G's are
+using SortedJson = nlohmann::json;  // sorted keys, like MT4G's
 using report::count_of;
 using report::detail_of;
 using report::number_of;
 
 constexpr std::string_view kMt4gJsonFormat = "MT4G's JSON";
-constexpr std::int64_t kMostInt = 2147483647;  // readers have 32 bits for most numbers
+constexpr std::int64_t kMostInt = 2147483647;  // most numbers have 32 bits in readers
 constexpr double kBytesOfGib = 1024.0 * 1024 * 1024;
 constexpr int kSpacesPerLevel = 4;
 
@@ -34,9 +34,9 @@ SortedJson told(Number value, const char* unit) {
   return {{"value", value}, {"unit", unit}};
 }
 
-// How sure MT4G is of a size: above a half is valid. Nobody counts on more digits.
+// MT4G's confidence in a size: above 0.5 is valid. Nobody relies on more precision.
 double confidence_of(const Attribute& attribute) {
-  constexpr double kMeasuredConfidence = 0.95;  // that of our intervals
+  constexpr double kMeasuredConfidence = 0.95;  // confidence level of our intervals
   return attribute.source == Source::kMeasured ? kMeasuredConfidence : 1.0;
 }
 
@@ -44,7 +44,7 @@ SortedJson size_json(std::int64_t bytes, double confidence) {
   return {{"size", bytes}, {"unit", "bytes"}, {"confidence", confidence}, {"method", "p-chase"}, {"randomized", true}};
 }
 
-// How many loads the histogram behind a latency holds; none where a report has no such samples.
+// Returns the number of loads in a latency's histogram; none if the report has no such samples.
 std::optional<std::int64_t> loads_behind(const Attribute& latency) {
   for (const SampleTable& table : latency.samples) {
     if (table.plot != Plot::kBars || table.data.size() != table.columns.size()) continue;
@@ -71,7 +71,7 @@ std::optional<SortedJson> latency_json(const Topology& topology, ElementId eleme
   return json;
 }
 
-// ---- Parts of an element, each where the report has it ----
+// ---- Parts of an element, each written if the report has it ----
 
 struct Part {
   const char* key;
@@ -84,7 +84,7 @@ void add_size(SortedJson& json, const Topology& topology, ElementId element, con
   json[part.key] = size_json(*bytes, confidence_of(*topology.find_attribute(element, part.attribute)));
 }
 
-// Readers take the line of AMD's L2 and L3 as a number without a confidence.
+// For AMD's L2 and L3, readers expect the line size as a number without a confidence.
 void add_told_line(SortedJson& json, const Topology& topology, ElementId element) {
   if (const auto line = count_of(topology, element, AttributeId::kLineSize)) json["lineSize"] = told(*line, "bytes");
 }
@@ -99,7 +99,7 @@ void add_miss_penalty(SortedJson& json, const Topology& topology, ElementId elem
   }
 }
 
-// Both or none: where one is there, readers take the other.
+// Writes both or neither: a reader that finds one expects the other.
 bool add_bandwidths(SortedJson& json, const Topology& topology, ElementId element) {
   const auto read = number_of(topology, element, AttributeId::kReadBandwidth);
   const auto write = number_of(topology, element, AttributeId::kWriteBandwidth);
@@ -109,12 +109,12 @@ bool add_bandwidths(SortedJson& json, const Topology& topology, ElementId elemen
   return true;
 }
 
-// Where there is a latency, readers take the bandwidths.
+// A reader that finds a latency expects the bandwidths.
 void add_latency_and_bandwidths(SortedJson& json, const Topology& topology, ElementId element) {
   if (add_bandwidths(json, topology, element)) add_latency(json, topology, element);
 }
 
-// The cores of an SM are dealt to its caches.
+// Readers distribute an SM's cores over its caches, so the amount must divide the number of cores.
 void add_amount(SortedJson& json, const Topology& topology, ElementId element) {
   const auto amount = count_of(topology, element, AttributeId::kAmount);
   const auto cores = count_of(topology, AttributeId::kCoresPerSm);
@@ -136,7 +136,7 @@ std::optional<SortedJson> shared_with(const Topology& topology, ElementId elemen
   return names;
 }
 
-// What readers take of every cache but the L1.
+// Readers require these keys of every cache except L1.
 bool is_whole(const SortedJson& cache) {
   return cache.contains("size") && cache.contains("fetchGranularity") && cache.contains("latency");
 }
@@ -174,7 +174,7 @@ std::int64_t needed_khz(const Topology& topology, AttributeId clock, AttributeId
   constexpr double kKhzPerMhz = 1000;
   std::optional<double> mhz = number_of(topology, clock);
   if (!mhz) mhz = number_of(topology, otherwise);
-  if (!mhz) return report::needed(topology, kMt4gJsonFormat, clock);  // says what is missing
+  if (!mhz) return report::needed(topology, kMt4gJsonFormat, clock);  // throws an error that names the value
   return std::min(report::whole(*mhz * kKhzPerMhz).value_or(kMostInt), kMostInt);
 }
 
@@ -198,7 +198,7 @@ SortedJson compute_json(const Topology& topology) {
                               {"warpSize", AttributeId::kWarpSize},
                               {"maxThreadsPerMultiProcessor", AttributeId::kMaxThreadsPerSm},
                               {"maxBlocksPerMultiProcessor", AttributeId::kMaxBlocksPerSm}};
-  // Two keys are misspelt where they are read, so both spellings are written.
+  // Readers misspell two keys, so both spellings are written.
   constexpr Part kOptional[] = {{"regsPerBlock", AttributeId::kRegistersPerBlock},
                                 {"regsPerMultiProcessor", AttributeId::kRegistersPerSm},
                                 {"numXCDs", AttributeId::kXcdCount},
@@ -226,7 +226,7 @@ SortedJson main_json(const Topology& topology) {
   return json;
 }
 
-// How many L2 caches the SMs are dealt to. Readers would lose some SMs of a count that does not divide them.
+// Number of L2 caches; 1 if it does not divide the SM count: readers distribute the SMs and would lose some.
 std::int64_t l2_amount(const Topology& topology) {
   const auto amount = count_of(topology, ElementId::kL2, AttributeId::kAmount);
   const auto sms = count_of(topology, AttributeId::kSmCount);
@@ -255,7 +255,7 @@ SortedJson l2_json(const Topology& topology) {
   return json;
 }
 
-// Empty: there is none to write.
+// Empty if there is no L3.
 SortedJson l3_json(const Topology& topology) {
   SortedJson json = SortedJson::object();
   const auto bytes = count_of(topology, ElementId::kL3, AttributeId::kSize);
@@ -269,8 +269,8 @@ SortedJson l3_json(const Topology& topology) {
   return json;
 }
 
-// The groups of CUs, die by die, which are numbered one after the other: readers deal them to the L2s in this order.
-// None where a CU is in two, or in none: it would be lost.
+// Groups of CUs in die order, with consecutive numbers: readers distribute them over the L2s in this order. None if a
+// CU is in two groups or in none, because readers would lose it.
 std::vector<std::vector<std::uint32_t>> scalar_groups(const Topology& topology) {
   const Attribute* attribute = topology.find_attribute(ElementId::kSl1d, AttributeId::kSharedBetween);
   const auto* held = attribute == nullptr ? nullptr : std::get_if<UnitGroups>(&attribute->value);
@@ -290,7 +290,7 @@ std::vector<std::vector<std::uint32_t>> scalar_groups(const Topology& topology) 
   return has_all && divides ? groups : std::vector<std::vector<std::uint32_t>>{};
 }
 
-// Without the groups readers would make one cache of the whole GPU.
+// Without the groups, readers would assume one cache for the whole GPU.
 SortedJson scalar_json(const Topology& topology) {
   const auto groups = scalar_groups(topology);
   SortedJson json = cache_json(topology, ElementId::kSl1d);
@@ -300,7 +300,7 @@ SortedJson scalar_json(const Topology& topology) {
   return json;
 }
 
-// MT4G's way to say that a cache is larger than all constants: one byte more than those, and no confidence.
+// MT4G's convention for a cache larger than all constants: one byte more, and confidence 0.
 SortedJson constant_l15_json(const Topology& topology) {
   constexpr std::int64_t kMoreThanAll = 65537;
   SortedJson json = cache_json(topology, ElementId::kConstantL15);
@@ -312,7 +312,7 @@ SortedJson constant_l15_json(const Topology& topology) {
 }
 
 SortedJson constant_json(const Topology& topology) {
-  constexpr std::int64_t kAmdConstants = 2147483647;  // what HIP says of every GPU: constants lie in device memory
+  constexpr std::int64_t kAmdConstants = 2147483647;  // HIP's answer for every GPU: constants are in device memory
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
   const auto told_bytes = count_of(topology, AttributeId::kConstantMemory);
   const std::int64_t bytes = is_amd ? told_bytes.value_or(kAmdConstants)
@@ -321,7 +321,7 @@ SortedJson constant_json(const Topology& topology) {
   SortedJson l1 = sm_cache_json(topology, ElementId::kConstantL1);
   SortedJson l15 = constant_l15_json(topology);
   if (!is_whole(l1) || !l15.contains("size") || !l15.contains("fetchGranularity")) return json;
-  // A cache with this key, even an empty one, is taken for a part of another.
+  // Readers take a cache with this key, even if empty, for a part of another cache.
   if (l1.contains("sharedWith") && l1["sharedWith"].empty()) l1.erase("sharedWith");
   json["l1"] = std::move(l1);
   json["l1.5"] = std::move(l15);
@@ -342,7 +342,7 @@ SortedJson shared_json(const Topology& topology) {
   return json;
 }
 
-// Whether loads pass an L1, where the report tells.
+// True if loads use an L1; written only if the report knows.
 SortedJson l1_json(const Topology& topology) {
   const ElementId id = report::first_level(topology);
   SortedJson json = sm_cache_json(topology, id);
@@ -368,7 +368,7 @@ SortedJson memory_json(const Topology& topology) {
   return json;
 }
 
-// Who wrote it: these keys are gputopo's own, and readers pass over them.
+// gputopo's own keys, which readers ignore.
 SortedJson gputopo_json(const Topology& topology) {
   return {{"generator", topology.generator},
           {"simulated", topology.simulated},

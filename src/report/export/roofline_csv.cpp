@@ -1,5 +1,5 @@
-// roofline.csv of rocprof-compute: the ceilings of a roofline, a row for each device, each with its interval. GB/s and
-// GFLOP/s, decimal. Its reader takes columns by their names and passes over cells that are no number.
+// roofline.csv of rocprof-compute: one row of roofline ceilings per device, each with its interval, in decimal GB/s and
+// GFLOP/s. Its reader finds columns by name and skips cells that are not numbers.
 #include <fmt/format.h>
 
 #include <map>
@@ -29,8 +29,8 @@ std::optional<Ceiling> bandwidth_of(const Topology& topology, ElementId element)
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-// What the benchmark's columns call the peak that an operation is a way to; empty of what is no arithmetic there. The
-// matrix units are AMD's MFMA in these names. Operations on sparse matrices count what they leave out.
+// The benchmark's column for an operation's peak. Empty for operations that are not arithmetic there. In these names,
+// matrix units are AMD's MFMA. Sparse matrix operations have no column, because they count skipped operations.
 std::string_view column_of(const OperationInfo& operation) {
   static const std::map<std::string_view, std::string_view> kVector = {
       {"f16", "FP16Flops"}, {"f16x2", "FP16Flops"}, {"bf16x2", "BF16Flops"}, {"f32", "FP32Flops"}, {"f64", "FP64Flops"},
@@ -59,7 +59,7 @@ std::map<std::string_view, Ceiling> peaks_of(const Topology& topology) {
     if (!peak || column.empty()) continue;
     Ceiling& known = peaks[column];
     if (*peak <= known.value) continue;
-    // The interval is that of the operations a clock, at the same clock.
+    // Scales the interval of operations per clock to the same clock.
     const double per_clock = throughput->number().value_or(0);
     const double scale = per_clock > 0 ? *peak / per_clock : 0;
     known = {*peak, scale > 0 ? scale * throughput->low.value_or(per_clock) : *peak,
@@ -88,7 +88,7 @@ std::string to_roofline_csv(const Topology& topology) {
   std::string header = "device";
   std::string row = "0";
   const auto add = [&](std::string_view column, const Ceiling* ceiling) {
-    // The benchmark itself writes one name with a small letter.
+    // The benchmark itself writes this one name in lower case.
     const std::string_view high = column == "HBMBw" ? "hbmBw" : column;
     header += fmt::format(",{0},{0}Low,{1}High", column, high);
     row += ceiling == nullptr ? ",,,"

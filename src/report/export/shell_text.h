@@ -1,4 +1,4 @@
-// Text as a word of a shell.
+// Quotes text as one word of a shell command.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gputopo::report {
 
-// In single quotes, within which nothing but their end means anything.
+// In single quotes, only the closing quote is special.
 [[nodiscard]] inline std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);

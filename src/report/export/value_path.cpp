@@ -19,7 +19,7 @@ constexpr std::string_view kDeviceGroup = "device";
 constexpr std::string_view kComputeGroup = "compute";
 constexpr std::string_view kMemoryGroup = "memory";
 
-// What stands before the first point, or the last, and behind it.
+// The parts before and after the first or the last dot.
 struct Split {
   std::string_view group;
   std::string_view name;
@@ -30,7 +30,7 @@ Split split_at(std::string_view path, std::size_t point) {
   return {path.substr(0, point), path.substr(point + 1)};
 }
 
-// Without the "compute." that stands before elements of what computes, and operations, in the JSON.
+// Removes the "compute." that the JSON puts before compute elements and operations.
 std::string_view without_compute(std::string_view path) {
   const Split split = split_at(path, path.find('.'));
   if (split.group != kComputeGroup) return path;
@@ -39,7 +39,7 @@ std::string_view without_compute(std::string_view path) {
   return group == kInstructions || (element != nullptr && element->is_unit()) ? split.name : path;
 }
 
-// What identifies the device has no attributes of its own.
+// Facts that identify the device are not attributes.
 constexpr std::pair<std::string_view, std::string Topology::*> kIdentity[] = {
     {"name", &Topology::name},
     {"vendor", &Topology::vendor},
@@ -90,7 +90,7 @@ std::vector<std::string> paths_of(const Topology& topology) {
   return paths;
 }
 
-// ---- What is known of a value beside it, as the JSON calls it ----
+// ---- Fields of a value, by their JSON names ----
 
 constexpr std::string_view kDetails = "details";
 constexpr std::string_view kConditions = "conditions";
@@ -117,7 +117,7 @@ std::optional<Attribute> named_figure(const Attribute& attribute, const NamedVal
   return std::nullopt;
 }
 
-// Of what has no value all but the words is why.
+// An absent value has only text fields; every other field returns the reason.
 std::optional<Attribute> field_of(const Attribute& attribute, std::string_view field) {
   const auto text = [](std::string_view words) { return api_value(std::string(words), ""); };
   if (field == "source") return text(to_string(attribute.source));
@@ -135,7 +135,7 @@ std::optional<Attribute> field_of(const Attribute& attribute, std::string_view f
   return attribute;
 }
 
-// As jq and the page have it, as the rest of this has it: .compute.instructions["fma.f32"].latency.
+// Converts a path as in jq and pages into this syntax: .compute.instructions["fma.f32"].latency.
 std::string plain_path(std::string_view path) {
   if (path.starts_with('.')) path.remove_prefix(1);
   std::string plain(path);
@@ -146,7 +146,7 @@ std::string plain_path(std::string_view path) {
   return plain.replace(open, 2, ".");
 }
 
-// The ways to cut a path into a value and what is asked of it; fields have two points at most.
+// Returns the possible splits of a path into a value and a field; a field contains at most one more dot.
 std::vector<Split> cuts_of(std::string_view path) {
   std::vector<Split> cuts;
   for (std::size_t at = path.rfind('.'); at != std::string_view::npos && cuts.size() < 2;
@@ -208,7 +208,6 @@ std::vector<std::string> known_paths() {
 
 namespace {
 
-// As known_paths() has it.
 std::string_view without_section(std::string_view path) {
   constexpr std::string_view kMemoryPrefix = "memory.";
   return path.starts_with(kMemoryPrefix) ? path.substr(kMemoryPrefix.size()) : without_compute(path);
@@ -218,7 +217,6 @@ bool is_known(const std::vector<std::string>& known, std::string_view path) {
   return std::ranges::find(known, without_section(path)) != known.end();
 }
 
-// "it has", of what has names.
 std::string names_text(const NamedValues& named, std::string_view words) {
   if (named.empty()) return fmt::format("it has no {}", words);
   std::vector<std::string_view> names;
@@ -226,7 +224,7 @@ std::string names_text(const NamedValues& named, std::string_view words) {
   return fmt::format("its {} are {}", words, fmt::join(names, ", "));
 }
 
-// Throws for a field that is none. Of a report that has the value, for a detail that it has not.
+// Throws if the field does not exist. If the report has the value, also throws for a missing detail.
 void require_field(const Split& cut, const Topology* topology) {
   std::string advice;
   if (!is_field(cut.name)) {
@@ -244,7 +242,7 @@ void require_field(const Split& cut, const Topology* topology) {
 
 void require_known_path(std::string_view path, const Topology* topology) {
   constexpr std::size_t kMostNames = 3;
-  constexpr std::size_t kLongestLikened = 64;  // beyond, likening takes long, and is none
+  constexpr std::size_t kLongestLikened = 64;  // longer names resemble nothing, and comparing them takes long
   std::vector<std::string> known = known_paths();
   if (topology != nullptr) {
     if (value_at(*topology, path)) return;

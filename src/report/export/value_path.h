@@ -1,7 +1,6 @@
-// One value of a report by its path, for scripts: "l2.size", "compute.sm_count", "instructions.fma.f32.latency",
-// "device.name". A memory element that is called like the device is "memory.device", or "device" where the device as a
-// whole has no such value. Behind the path may stand what else the JSON has of the value: "l2.size.high",
-// "l2.size.details.measured_bytes". Paths may be written as jq takes them.
+// Finds a report's value by its path, for scripts: "l2.size", "compute.sm_count", "instructions.fma.f32.latency",
+// "device.name". A memory element named like the device is "memory.device", or "device" if the device has no such
+// value. A suffix selects another JSON field: "l2.size.high", "l2.size.details.measured_bytes". jq's syntax works, too.
 #pragma once
 
 #include <optional>
@@ -13,21 +12,20 @@
 
 namespace gputopo::report {
 
-// None where the report has nothing of that name, not even why there is no value.
+// None if the report has nothing under that name, not even a reason.
 [[nodiscard]] std::optional<Attribute> value_at(const Topology& topology, std::string_view path);
 
-// The path of the value, without what is asked of it: "l2.size" of "l2.size.high".
+// Returns the path without the field: "l2.size" for "l2.size.high".
 [[nodiscard]] std::string attribute_path(std::string_view path);
 
-// Every path that a report may have, of the catalogue: of all vendors, and of what no report has yet.
+// Returns every path of the catalogue: all vendors, including values that no report has yet.
 [[nodiscard]] std::vector<std::string> known_paths();
 
-// Throws UsageError, in one line with the nearest names, for a path that is neither of the catalogue nor of `topology`,
-// which may be null; of a detail that a value of `topology` does not have, with those that it has.
+// Throws a one-line UsageError with the nearest names if neither the catalogue nor `topology` (may be null) has the
+// path. For an unknown detail of an existing value, the error lists the value's details.
 void require_known_path(std::string_view path, const Topology* topology);
 
-// What is to be measured for it, as DiscoverOptions::elements takes it: what is read from the driver is in every
-// report.
+// Returns what must be measured for a path (DiscoverOptions::elements). Driver values are in every report.
 [[nodiscard]] std::string element_to_measure(std::string_view whole);
 
 }  // namespace gputopo::report

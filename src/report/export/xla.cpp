@@ -1,5 +1,5 @@
-// XLA's description of a GPU to compile for, without the GPU (--xla_gpu_target_config_filename): a text protocol
-// buffer, GpuTargetConfigProto. A field that is not known is a comment: XLA takes 0 then.
+// XLA's description of a GPU for compiling without that GPU (--xla_gpu_target_config_filename): a text protocol buffer,
+// GpuTargetConfigProto. An unknown field is a comment, and XLA uses 0 for it.
 #include <fmt/format.h>
 
 #include "file/visible.h"
@@ -87,7 +87,7 @@ class Target {
 
   void capability() {
     if (is_amd_) {
-      // "gfx942" of "CDNA3 (gfx942)".
+      // "CDNA3 (gfx942)" becomes "gfx942".
       const std::size_t at = topology_.architecture.find("gfx");
       if (at == std::string::npos) return comment("rocm_compute_capability: the report has no gfx number");
       std::string gfx = topology_.architecture.substr(at);

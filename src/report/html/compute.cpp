@@ -46,7 +46,6 @@ Markup cell_of(const Instruction& instruction, AttributeId id, std::string& used
          (signs.empty() ? Markup() : markup(" <span class=\"marks\">{}</span>", signs));
 }
 
-// What the compiler made of it, where it says so.
 std::string machine_instructions(const Instruction& instruction) {
   const Attribute* throughput = find(instruction.attributes, AttributeId::kThroughput);
   const Value* count = throughput == nullptr ? nullptr : throughput->find_detail("machine_instructions");

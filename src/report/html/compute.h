@@ -1,5 +1,4 @@
-// What computes, as a section of an HTML report: peaks, the units that operations share, operations over warps, and the
-// table of all of them.
+// The compute section of an HTML report: peaks, shared units, operations over warps, and a table of all operations.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,7 @@
 
 namespace gputopo::report {
 
-// Empty where the report holds nothing of it. Its charts are added to `charts`.
+// Empty if the report has no such values. Adds its charts to `charts`.
 [[nodiscard]] Section compute_section(const Topology& topology, std::vector<PlacedChart>& charts);
 
 }  // namespace gputopo::report

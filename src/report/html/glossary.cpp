@@ -18,7 +18,7 @@ Markup method_link(const Attribute& attribute) {
 }
 
 Section glossary_section(const std::vector<ValueGroup>& groups) {
-  std::map<std::string, Markup> entries;  // by the words
+  std::map<std::string, Markup> entries;  // by description
   for (const ValueGroup& group : groups) {
     for (const auto& [id, attribute] : *group.attributes) {
       const std::string words = method_text(attribute);

@@ -1,4 +1,4 @@
-// What the methods that a page names are, in a sentence or two, and links to it.
+// A glossary of the methods that a page names, and links to it.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace gputopo::report {
 
-// The method of a value in words, as a link to the glossary where that has it; empty where there is none.
+// Returns a value's method in words, linked to the glossary if it has an entry. Empty if there is no method.
 [[nodiscard]] Markup method_link(const Attribute& attribute);
 
-// The methods of these values, folded; empty where the glossary has none of them.
+// Returns the methods of these values as a folded section; empty if the glossary has none of them.
 [[nodiscard]] Section glossary_section(const std::vector<ValueGroup>& groups);
 
 }  // namespace gputopo::report

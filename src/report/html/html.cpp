@@ -1,5 +1,4 @@
-// One report as one HTML file. All that can be read is in the markup; the script adds what moves: plots, filters,
-// export.
+// One report as one HTML file. The markup holds all readable text; the script adds plots, filters and export.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -87,14 +86,13 @@ ProgramText number_class(const report::HierarchyColumn& column) {
   return column.align == report::Align::kRight ? ProgramText(" class=\"number\"") : ProgramText("");
 }
 
-// What a cell of the hierarchy says, and the signs beside it.
 Markup hierarchy_cell(const Topology& topology, const MemoryElement& element, const report::HierarchyColumn& column,
                       const std::string& signs) {
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
   const bool is_said = report::has_cell(column, {topology, element, *attribute});
   const bool is_silent = attribute->reason == Reason::kNotApplicable;
-  // What others say of it has no evidence here.
+  // A value derived from other elements has no evidence of its own.
   if (is_said && is_silent) return markup("{}", column.format({topology, element, *attribute}));
   if (is_silent) return column.repeats ? Markup() : Markup("<span class=\"absent\">n/a</span>");
   std::string text = column.repeats ? "" : "?";
@@ -215,7 +213,7 @@ Markup named_values(const char* heading, const NamedValues& named, const Attribu
   return markup("<h4>{}</h4><dl>{}</dl>\n", heading, items);
 }
 
-// What others say of each value, by group and attribute.
+// Published figures of each value, by group and attribute.
 using Published = std::map<std::pair<std::string, std::string>, Markup>;
 
 Published published(const Topology& topology) {
@@ -231,7 +229,6 @@ Published published(const Topology& topology) {
   return texts;
 }
 
-// What stands behind one value: how it came about, its samples as plots.
 Markup evidence_of(const Group& group, const std::string& id, const Attribute& attribute, const Published& published,
                    std::vector<report::PlacedChart>& charts) {
   Markup figures;
@@ -301,7 +298,7 @@ Section evidence(const std::vector<Group>& groups, const Published& published,
     if (is_known || own.empty()) {
       text += own;
     } else {
-      // A dozen reasons of one element that is not there are one thing to pass over.
+      // Folded: a dozen reasons of one absent element are a single fact.
       text += markup(
           "<details class=\"evidence nothing\"><summary><h3>{}</h3> <span class=\"value\">nothing is known of "
           "it</span></summary>\n{}</details>\n",
@@ -311,7 +308,6 @@ Section evidence(const std::vector<Group>& groups, const Published& published,
   return section("folded", "h-evidence", "Evidence", text);
 }
 
-// Links to the sections that there are, by their headings.
 Markup contents(const std::vector<Section>& sections) {
   Markup items;
   for (const Section& one : sections) {

@@ -51,7 +51,7 @@ Json chart_json(const PlacedChart& placed) {
   return json;
 }
 
-// JSON without the blanks and lines between its tokens, a sixth of a report's.
+// Removes whitespace between JSON tokens, a sixth of a report.
 std::string compacted(std::string_view json) {
   std::string text;
   text.reserve(json.size());
@@ -157,7 +157,7 @@ Markup page_header(const std::vector<const Topology*>& reports, const std::strin
                    report->total_seconds);
   }
   text += "</div>\n<div class=\"badges\">";
-  // Of several reports each says in its own line what it is.
+  // With several reports, each marks itself in its own line.
   const bool simulated = std::ranges::all_of(reports, &Topology::simulated);
   const bool complete = std::ranges::all_of(reports, &Topology::complete);
   if (simulated) text += "<p class=\"simulated\">SIMULATED</p>";
@@ -169,7 +169,7 @@ Markup page_header(const std::vector<const Topology*>& reports, const std::strin
 }
 
 Markup page_frame(const std::string& title, ProgramText style, const Markup& body) {
-  // A page may run the script that is part of the program and nothing else, and load nothing.
+  // The page may run only the script that is part of the program, and may load nothing.
   return markup(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

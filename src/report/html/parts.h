@@ -1,4 +1,4 @@
-// What the sections of an HTML report have in common.
+// Parts that sections of an HTML report share.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace gputopo::report {
 
-// The id of the evidence of a value, and what links to it end in: only what is safe in both.
+// Returns the id of a value's evidence, also used in links to it. Contains only characters that are safe in both.
 [[nodiscard]] std::string evidence_anchor(const std::string& group, const std::string& attribute);
 
-// "measured", "api", "inferred", "unavailable", in the colour of each.
+// "measured", "api", "inferred" or "unavailable", in its color.
 [[nodiscard]] Markup source_badge(const Attribute& attribute);
 
-// `text`, which leads to the evidence of the value and says where it is from when pointed at.
+// Returns `text` as a link to the value's evidence. The tooltip shows the source.
 [[nodiscard]] Markup value_link(const Attribute& attribute, const std::string& group, const std::string& id,
                                 const std::string& text);
 
-// A part of the page under a heading; without an id the contents do not list it.
+// A part of the page under a heading. Without an id it is not in the table of contents.
 struct Section {
   std::string id;
   std::string heading;

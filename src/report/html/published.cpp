@@ -28,7 +28,7 @@ Section published_section(const Topology& topology) {
     }
     ++unsaid;
     if (beside.group.starts_with("instructions.")) {
-      ++of_operations;  // their table has them
+      ++of_operations;  // their own table lists them
       continue;
     }
     if (beside.group != group) {

@@ -1,4 +1,4 @@
-// What others have published of the GPU of a report, summed up, as a section of an HTML report.
+// A section of an HTML report that summarizes published figures of its GPU.
 #pragma once
 
 #include "gputopo/model.h"
@@ -6,8 +6,7 @@
 
 namespace gputopo::report {
 
-// How many values agree with one that was published, and those of which none is known. Empty where nothing is known to
-// be published of a GPU of this name.
+// Counts values with agreeing figures and values without figures. Empty for a GPU without known published figures.
 [[nodiscard]] Section published_section(const Topology& topology);
 
 }  // namespace gputopo::report

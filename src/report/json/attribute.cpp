@@ -14,14 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no other numbers, and what is none was not measured.
+// JSON has no other numbers. A number that is not finite was not measured.
 bool is_finite(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return std::isfinite(*number);
   const auto* numbers = std::get_if<std::vector<double>>(&value);
   return numbers == nullptr || std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); });
 }
 
-// A figure that is not finite is left out, and so is a list with one.
+// Leaves out numbers that are not finite, and lists that contain one.
 Json values_json(const NamedValues& values) {
   Json json = Json::object();
   for (const auto& [name, value] : values) {
@@ -30,7 +30,7 @@ Json values_json(const NamedValues& values) {
   return json;
 }
 
-// Whole numbers without a point, which most samples are; what is no number (an empty bin's mean) is null.
+// Writes integers, the usual samples, without a decimal point; non-finite numbers (an empty bin's mean) become null.
 Json sample_json(double value) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
   if (!std::isfinite(value)) return nullptr;
@@ -63,7 +63,7 @@ Json samples_json(const std::vector<SampleTable>& samples) {
   return tables;
 }
 
-// What is said instead of a value that is not finite.
+// Replaces a value that is not finite by the reason for its absence.
 Attribute without_value(const Attribute& attribute) {
   Attribute result = attribute;
   result.value = std::monostate{};
@@ -81,7 +81,7 @@ bool holds_plain_values(const Json& json) {
 
 void write_pretty(const Json& json, std::size_t depth, bool is_element, std::string& text) {
   if (!json.is_structured() || json.empty() || ((json.is_array() || is_element) && holds_plain_values(json))) {
-    // A driver may hand over text that is not UTF-8: it is replaced, not a reason to lose the report.
+    // A driver may return text that is not UTF-8. It is replaced, so that the report is not lost.
     text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
     return;
   }
@@ -122,7 +122,7 @@ SampleTable read_samples(const Node& node) {
   return table;
 }
 
-// Of an empty list the attribute's name says what it would hold.
+// For an empty list, the attribute's catalogue entry says what it would contain.
 Value read_value(const Node& node, const std::string& name) {
   Value value = node.value();
   if (std::holds_alternative<std::monostate>(value)) node.fail("a value: what has none says its reason");
@@ -150,7 +150,7 @@ Json attribute_json(const Attribute& attribute) {
     json["reason"] = to_string(attribute.reason);
     json["detail"] = attribute.detail;
   }
-  // What led to an absent value is said only if there is something to say.
+  // For an absent value, only non-empty fields are written.
   const bool always = attribute.available();
   if (always || !attribute.method.empty()) json["method"] = attribute.method;
   if (always || !attribute.conditions.empty()) json["conditions"] = values_json(attribute.conditions);

@@ -1,4 +1,4 @@
-// An attribute as JSON, with its evidence: of reports of GPUs and of nodes.
+// Attributes as JSON, with their evidence, for reports of GPUs and of nodes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,15 +9,15 @@
 
 namespace gputopo::report {
 
-// Samples thinned as in every report; what is not a finite number is no value.
+// Thins the samples as in every report. A number that is not finite becomes an absent value.
 [[nodiscard]] nlohmann::ordered_json attribute_json(const Attribute& attribute);
-// A member for each, by its name.
+// Adds one member per attribute, under its name.
 void add_attributes(nlohmann::ordered_json& json, const AttributeMap& attributes);
-// Throws FormatError.
+// Throws a FormatError.
 [[nodiscard]] Attribute read_attribute(const Node& node, const std::string& name);
 
-// Two spaces a level, as Json::dump(2), but a list of plain values is one line, and so is each of a list of small
-// objects: samples are thousands of numbers, of dozens of columns. A newline at the end.
+// Like Json::dump(2), with two spaces per level, but a list of plain values is one line, and so is each small object of
+// a list: samples are thousands of numbers in dozens of columns. Ends with a newline.
 [[nodiscard]] std::string pretty_text(const nlohmann::ordered_json& json);
 
 }  // namespace gputopo::report

@@ -42,7 +42,7 @@ bool is_unit(std::string_view id) {
   return info != nullptr && info->is_unit();
 }
 
-// Elements of what computes stand under "compute", the others under "memory".
+// Elements of compute units go under "compute", all others under "memory".
 void add_elements(Json& json, const std::vector<MemoryElement>& elements, bool of_units) {
   for (const MemoryElement& element : elements) {
     if (is_unit(element.id) != of_units) continue;
@@ -64,7 +64,7 @@ void add_instructions(Json& compute, const std::vector<Instruction>& instruction
 
 // ---- reading ----
 
-// Every member that is an object is an attribute; the others are plain fields that the caller reads.
+// Every object member is an attribute. The caller reads the other members, which are plain fields.
 AttributeMap read_attributes(const Node& node) {
   AttributeMap attributes;
   for (const auto& [id, member] : node.members()) {
@@ -108,7 +108,7 @@ Json parse_document(std::string_view text) {
   }
 }
 
-// As in every file that tells what a device is.
+// The same check applies to every file that describes a device.
 void check_sm_count(const Topology& topology) {
   const Attribute* count = find(topology.compute, AttributeId::kSmCount);
   if (count == nullptr || !count->available()) return;

@@ -1,4 +1,4 @@
-// The JSON document of docs/schema.json, written and read.
+// Writes and reads the JSON document of docs/schema.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace gputopo::report {
 
-// The whole document of a GPU's report, as to_json() writes it.
+// Returns the complete document of a GPU's report, as to_json() writes it.
 [[nodiscard]] nlohmann::ordered_json report_document(const Topology& topology);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// Reading a report's JSON document, with messages that say where in it something is wrong.
+// Reads a report's JSON document. Error messages name the position of the problem.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,8 +18,7 @@
 
 namespace gputopo::report {
 
-// A part of the document. Where it stands in it is looked for only when a message needs it: reading a report is mostly
-// making nodes. The document outlives them, unchanged.
+// A part of the document, which must outlive it unchanged. Only messages compute the path: reading makes many nodes.
 class Node {
  public:
   explicit Node(const nlohmann::ordered_json& document) : Node(document, document) {}
@@ -86,7 +85,7 @@ class Node {
     return result;
   }
 
-  // An empty list is one of texts, as `shared_with` may be.
+  // An empty list counts as a list of texts, as in `shared_with`.
   [[nodiscard]] Value value() const {
     if (json_->is_null()) return std::monostate{};
     if (json_->is_boolean()) return boolean();
@@ -126,8 +125,8 @@ class Node {
     const std::string steps = steps_from(*document_).value_or("");
     return steps.starts_with('.') ? steps.substr(1) : steps;
   }
-  // ".memory.l1.size[3]" from a part of the document to this node; none if it isn't below. As deep as the document,
-  // which is bounded.
+  // Returns ".memory.l1.size[3]", the path from a part of the document to this node; none if the node is not below it.
+  // The recursion is as deep as the document, whose depth is limited.
   [[nodiscard]] std::optional<std::string> steps_from(const nlohmann::ordered_json& part) const {
     if (&part == json_) return "";
     if (!part.is_structured()) return std::nullopt;

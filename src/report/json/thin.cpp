@@ -17,14 +17,14 @@ namespace {
 double rounded(double value) {
   if (!std::isfinite(value) || value == std::round(value)) return value;
   const std::string text = fmt::format("{:.6g}", value);
-  // Not std::strtod: in a program with a locale of its own it may read numbers up to the point.
+  // std::strtod depends on the locale and might stop at the decimal point.
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
 std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t max_rows) {
   const std::size_t rows = table.row_count();
-  // The first column is an axis; a least and a greatest of each of the others.
+  // The first column is an axis. Each other column keeps a minimum and a maximum.
   const std::size_t per_stretch = 2 * (table.data.size() - 1);
   const std::size_t stretches = std::max<std::size_t>((max_rows - 2) / std::max<std::size_t>(per_stretch, 1), 1);
   std::set<std::size_t> kept = {0, rows - 1};
@@ -43,14 +43,14 @@ std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t max_row
   return {kept.begin(), kept.end()};
 }
 
-// The distinct values, in the order in which they come.
+// Maps each distinct value to its index in order of appearance.
 std::map<double, std::size_t> grid_places(const std::vector<double>& values) {
   std::map<double, std::size_t> place;
   for (const double value : values) place.try_emplace(value, place.size());
   return place;
 }
 
-// Every so many columns and rows of a map, which stays one.
+// Keeps every n-th column and row, so that a map stays a map.
 std::vector<std::size_t> kept_cells(const SampleTable& table, std::size_t max_cells) {
   const std::vector<std::size_t> axes = columns_with(table, ColumnRole::kAxis);
   const std::vector<double>& xs = table.data[axes[0]];
@@ -149,7 +149,7 @@ Topology thinned_to(const Topology& topology, std::size_t max_numbers) {
     }
     return numbers > max_numbers;
   };
-  // Curves lose little; maps show less where they must.
+  // Curves lose little when thinned, maps more, so curves go first.
   while (max_rows > kMinRows && are_too_many()) max_rows -= max_rows / 8;
   while (max_cells > kMinMapCells && are_too_many()) max_cells -= max_cells / 8;
   for_each_attribute(result, [&](Attribute& attribute) {

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "gpu_seconds", then "compile_seconds" and "compile_calls", and so on.
+// Writes "gpu_seconds", "compile_seconds", "compile_calls" and so on.
 Json times_json(const DeviceTimes& times) {
   Json json{{"gpu_seconds", times.gpu_seconds}};
   for (const CallKind kind : kAllCallKinds) {

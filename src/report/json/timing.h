@@ -1,4 +1,4 @@
-// The part "timing" of the JSON document.
+// The section "timing" of the JSON document.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 namespace gputopo::report {
 
 [[nodiscard]] nlohmann::ordered_json timing_json(const Topology& topology);
-// Throws FormatError.
+// Throws a FormatError.
 void read_timing(const Node& timing, Topology& topology);
 
 }  // namespace gputopo::report

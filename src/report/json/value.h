@@ -1,4 +1,4 @@
-// A value as JSON: groups of units are lists of numbers, what is nothing is null.
+// Values as JSON: unit groups become lists of numbers, and an empty value becomes null.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ namespace gputopo::report {
       value);
 }
 
-// A bound of an interval; null where there is none that is a number.
+// A bound of an interval; null if absent or not finite.
 [[nodiscard]] inline nlohmann::ordered_json bound_json(const std::optional<double>& bound) {
   return bound.has_value() && std::isfinite(*bound) ? nlohmann::ordered_json(*bound) : nlohmann::ordered_json(nullptr);
 }

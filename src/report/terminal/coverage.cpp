@@ -1,5 +1,4 @@
-// The element table as a person reads it: one table per vendor, elements across, attributes down: those that one of
-// the elements has.
+// One table of elements per vendor: elements as columns, and as rows the attributes that at least one of them has.
 #include "report/terminal/coverage.h"
 
 #include <fmt/format.h>

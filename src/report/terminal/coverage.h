@@ -1,11 +1,11 @@
-// The element table for a terminal.
+// The table of elements for a terminal.
 #pragma once
 
 #include <string>
 
 namespace gputopo::report {
 
-// At most that wide: columns that do not fit go to further blocks.
+// Columns that do not fit into `width` go into further blocks.
 [[nodiscard]] std::string coverage_table(int width);
 
 }  // namespace gputopo::report

@@ -1,5 +1,4 @@
-// Latency and bandwidth over footprint as plots of characters: letters where there is ASCII alone, else braille dots,
-// eight a character.
+// Latency and bandwidth over footprint as character plots: ASCII letters, or braille with eight dots per character.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,17 +22,17 @@ using report::ChartMark;
 using report::Points;
 using report::Range;
 
-constexpr std::size_t kAxisMargin = 7;  // labels of the axis up, and the axis
+constexpr std::size_t kAxisMargin = 7;  // axis labels on the left, and the axis
 constexpr int kRows = 16;
 constexpr int kLeastRows = 6;
 
-// What stands in a character: a letter, or the dots of a braille pattern.
+// Content of one character cell: a letter, or the dots of a braille pattern.
 struct Glyph {
   char letter = ' ';
   unsigned dots = 0;
 };
 
-// The place of a value on a logarithmic axis of so many places.
+// Index of a value on a logarithmic axis with `places` positions.
 int place_of(double value, const Range& range, int places) {
   if (!(range.greatest > range.least)) return 0;
   const double part = std::log(value / range.least) / std::log(range.greatest / range.least);
@@ -45,7 +44,7 @@ double value_at(int place, const Range& range, int places) {
   return range.least * std::pow(range.greatest / range.least, static_cast<double>(place) / (places - 1));
 }
 
-// The value at a footprint between two that were measured, on a line between them in a plot of logarithms.
+// Interpolates between measured footprints, linearly on logarithmic axes.
 double height_at(const Points& points, double footprint) {
   const auto after = std::ranges::lower_bound(points, footprint, {}, &Points::value_type::first);
   if (after == points.begin()) return points.front().second;
@@ -72,17 +71,17 @@ class CharacterPlot {
         continue;
       }
       const int height = place_of(height_at(points, footprint), y, rows_ * down_);
-      // A steep step has no gaps.
+      // Fills steep steps, so that the line has no gaps.
       const int from = before < 0 || down_ == 1 ? height : before + (height > before ? 1 : height < before ? -1 : 0);
       for (int up = std::min(from, height); up <= std::max(from, height); ++up) set(at, up, letter);
       before = height;
       last_column = at / across_;
     }
-    // The letter of a line of dots stands at its end.
+    // A dotted line has its letter at its end.
     if (before >= 0 && down_ > 1) glyph(last_column, before / down_).letter = letter;
   }
 
-  // A line where there is nothing else.
+  // Draws a vertical line where the plot is empty.
   void mark(int column) {
     for (int row = 0; row < rows_; ++row) {
       Glyph& one = glyph(column, row);
@@ -108,7 +107,7 @@ class CharacterPlot {
       if (one.letter == ' ') one.letter = letter;
       return;
     }
-    // Unicode numbers the dots of a pattern down its left column, then down its right, the lowest pair last.
+    // Unicode numbers a pattern's dots down the left column, then down the right one; the lowest pair comes last.
     constexpr unsigned kDots[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
     one.dots |= kDots[across % 2][up % 4];
   }
@@ -121,12 +120,12 @@ class CharacterPlot {
 
   int columns_;
   int rows_;
-  int across_;  // dots of a character
+  int across_;  // dots per character
   int down_;
-  std::vector<std::vector<Glyph>> glyphs_;  // by row from below, then column
+  std::vector<std::vector<Glyph>> glyphs_;  // by row from the bottom, then column
 };
 
-// A label at each column where it has room, every so many columns.
+// Labels every tenth column if the label fits.
 std::string ticks(const Range& x, int columns) {
   constexpr int kEvery = 10;
   std::string text;
@@ -143,7 +142,7 @@ std::string list_of(const std::vector<ChartMark>& marks, bool across) {
   std::vector<std::string> texts;
   for (const ChartMark& mark : marks) {
     if (mark.across != across) continue;
-    const std::string label = visible_line(mark.label);  // titles come from a file
+    const std::string label = visible_line(mark.label);  // titles come from an untrusted file
     std::string text = across ? label : fmt::format("{} {}", texts.size() + 1, label);
     if (mark.low && mark.high) {
       text += fmt::format(" (misses from {}, nothing hits at {})", report::human_value(*mark.low, "B"),
@@ -154,7 +153,7 @@ std::string list_of(const std::vector<ChartMark>& marks, bool across) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// Rates in GB/s: labels of the axis have five characters.
+// Rates in GB/s, because axis labels have five characters.
 struct Labels {
   const char* of;
   double unit;
@@ -170,7 +169,7 @@ std::string plot_text(const Chart& chart, const TerminalStyle& style) {
   const Range x = report::range_of(chart.column(chart.x.column));
   const Range y = report::range_of(chart.column(chart.y.column));
   const int columns = std::max(style.width - static_cast<int>(kAxisMargin) - 1, 10);
-  constexpr int kAround = 10;  // lines of title, axis and legends
+  constexpr int kAround = 10;  // lines for title, axis and legends
   const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
   CharacterPlot plot(columns, rows, style.unicode);
   std::vector<std::string> names;
@@ -179,7 +178,7 @@ std::string plot_text(const Chart& chart, const TerminalStyle& style) {
     plot.draw(points_of(chart, chart.series[i]), letter, x, y);
     names.push_back(fmt::format("{} {}", letter, chart.series[i].label));
   }
-  std::string numbers(static_cast<std::size_t>(columns), ' ');  // of the marks, above the plot
+  std::string numbers(static_cast<std::size_t>(columns), ' ');  // mark numbers, above the plot
   char number = '1';
   for (const ChartMark& mark : chart.marks) {
     if (mark.across || number > '9') continue;
@@ -217,7 +216,7 @@ std::string to_plot(const Topology& topology, const TerminalStyle& style) {
   } else {
     text += "No sweep over footprints was measured.\n";
   }
-  // A screen has room for one plot; what is no screen, and --long, for both.
+  // A screen has room for one plot. Output that is not a screen, and --long, has both.
   const std::optional<Chart> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
   if (bandwidth) {
     const std::string title = visible_line(report::curve_title(topology, "bandwidth"));

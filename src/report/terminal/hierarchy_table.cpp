@@ -7,17 +7,17 @@
 namespace gputopo::report {
 namespace {
 
-// How much of the table is shown: what a width allows.
+// How much of the table a width allows.
 struct Layout {
-  int lowest_dropped_rank = 100;  // columns of this rank and above are left out
-  bool brief = false;             // ids for titles, short forms of cells
+  int lowest_dropped_rank = 100;  // columns of this rank and above are dropped
+  bool brief = false;             // ids instead of titles, short forms of cells
   int gap = 2;
 };
 
-// From the whole to the least; the last may need a second block below the first.
+// From the complete table to the smallest. The last one may need a second block below the first.
 constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2, true, 2}, {2, true, 1}, {1, true, 1}};
 
-// The cell of an absent value: what stands in its place, or the mark of the reason.
+// The cell of an absent value: a substitute text, or the mark of the reason.
 Cell absent_cell(const CellContext& context, const HierarchyColumn& column, bool brief, Footnotes& footnotes) {
   const auto& [topology, element, attribute] = context;
   if (brief && column.instead) {
@@ -43,14 +43,14 @@ Cell cell_of(const Topology& topology, const MemoryElement& element, const Hiera
   const auto& format = brief && column.brief ? column.brief : column.format;
   std::string text = format(context);
   const std::string sign = column.repeats ? "" : marks(*attribute);
-  const bool is_close = brief && sign.starts_with('~');  // a column may find room for it
+  const bool is_close = brief && sign.starts_with('~');  // saves a space, which may make room for another column
   if (!sign.empty()) text += (is_close ? "" : " ") + sign;
   return {std::move(text), tone};
 }
 
 using CellRows = std::vector<std::vector<Cell>>;  // by element, then column
 
-// Row by row, because footnotes are numbered in the order of reading.
+// Goes row by row, because footnotes are numbered in reading order.
 CellRows cells_of(const Topology& topology, const std::vector<const MemoryElement*>& elements,
                   const std::vector<const HierarchyColumn*>& columns, bool brief, Footnotes& footnotes) {
   CellRows cells;
@@ -63,7 +63,7 @@ CellRows cells_of(const Topology& topology, const std::vector<const MemoryElemen
 
 std::string heading_of(const Topology& topology, const HierarchyColumn& column, bool brief) {
   if (brief && column.attribute == AttributeId::kSharedWith) return "same\nas";
-  // The cells of a brief table have no unit.
+  // The cells of a brief table have no unit, so the heading gets it.
   const bool lacks_unit = brief && column.attribute == AttributeId::kLineSize;
   return heading_in(topology, column) + (lacks_unit ? " B" : "");
 }

@@ -1,4 +1,4 @@
-// The table of a terminal's report: a row for each memory, laid out for a width.
+// The hierarchy table of a terminal report: one row per memory, laid out for a width.
 #pragma once
 
 #include <string>
@@ -13,20 +13,19 @@ namespace gputopo::report {
 
 struct HierarchyTable {
   TextTable table;
-  std::vector<AttributeId> attributes;  // that have a column
+  std::vector<AttributeId> attributes;  // attributes with a column
   bool is_brief = false;
-  bool has_letters = false;  // for caches that are shared, instead of their names
-  int gap = 2;               // between its columns
+  bool has_letters = false;  // letters instead of names for shared caches
+  int gap = 2;               // spaces between columns
 };
 
-// The elements that have a row.
 [[nodiscard]] std::vector<const MemoryElement*> with_rows(const std::vector<const MemoryElement*>& elements);
 
-// The table that fits the width best. The footnotes are those of its cells.
+// Returns the table that fits the width best. Adds its cells' reasons to `footnotes`.
 [[nodiscard]] HierarchyTable best_layout(const Topology& topology, const std::vector<const MemoryElement*>& memories,
                                          const TerminalStyle& style, Footnotes& footnotes);
 
-// The table and its legend. `has_rule`: with a line below the headings.
+// Returns the table and its legend. `has_rule` draws a line below the headings.
 [[nodiscard]] std::string table_text(const HierarchyTable& hierarchy, const std::vector<const MemoryElement*>& elements,
                                      bool has_rule, const TerminalStyle& style);
 

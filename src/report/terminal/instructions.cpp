@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBeside = 4;
 
-// A number alone: the legend has the unit.
+// The number only; the legend has the unit.
 Cell number_cell(const Instruction& instruction, AttributeId id) {
   const Attribute* attribute = find(instruction.attributes, id);
   if (attribute == nullptr || !attribute->available()) return {"-", Tone::kFaint};
@@ -24,7 +24,7 @@ Cell number_cell(const Instruction& instruction, AttributeId id) {
           attribute->flags.empty() ? Tone::kPlain : Tone::kAlert};
 }
 
-// In columns, top to bottom and then on to the right.
+// Fills the columns from top to bottom, then left to right.
 TextTable table_of(const std::vector<const Instruction*>& instructions, std::size_t beside) {
   TextTable table;
   for (std::size_t i = 0; i < beside; ++i) {
@@ -52,7 +52,7 @@ bool has_some_value(const Instruction& instruction) {
   return std::ranges::any_of(instruction.attributes, [](const auto& entry) { return entry.second.available(); });
 }
 
-// A default run measures latencies alone.
+// A default run measures only latencies.
 bool has_throughputs(const std::vector<Instruction>& instructions) {
   return std::ranges::any_of(instructions, [](const Instruction& instruction) {
     const Attribute* throughput = find(instruction.attributes, AttributeId::kThroughput);
@@ -60,8 +60,7 @@ bool has_throughputs(const std::vector<Instruction>& instructions) {
   });
 }
 
-// What a peak is of: "f32", "matrix f16", "sparse matrix f16", which counts what it leaves out; empty of what is no
-// arithmetic.
+// "f32", "matrix f16", or "sparse matrix f16", which also counts skipped operations; empty if not arithmetic.
 std::string kind_of_peak(const OperationInfo& operation) {
   if (operation.of == OperationClass::kArithmetic) return std::string(to_string(operation.type));
   if (operation.of != OperationClass::kMatrix) return "";
@@ -77,7 +76,7 @@ bool counts_whole_numbers(const OperationInfo& operation) {
 }  // namespace
 
 std::string peaks_text(const std::vector<Instruction>& instructions, int width) {
-  std::vector<std::pair<std::string, double>> peaks;  // in the order of the catalogue
+  std::vector<std::pair<std::string, double>> peaks;  // in catalogue order
   std::map<std::string, std::string> units;
   for (const Instruction& instruction : instructions) {
     const OperationInfo* operation = find_operation(instruction.id);

@@ -1,4 +1,4 @@
-// The operations of a report as a table for terminals.
+// A report's operations as a table for terminals.
 #pragma once
 
 #include <string>
@@ -9,18 +9,16 @@
 
 namespace gputopo::report {
 
-// "vector f32 66.9 TFLOP/s, ...": the most arithmetic of all SMs that an operation of each type did. Nothing where none
-// is known.
+// "vector f32 66.9 TFLOP/s, ...": for each type, the highest arithmetic rate of all SMs. Empty if none is known.
 [[nodiscard]] std::string peaks_text(const std::vector<Instruction>& instructions, int width);
 
-// A line for each execution unit: its operations, and the most lanes a clock. Nothing where they are not known.
+// One line per execution unit: its operations, and its peak in lanes per clock. Empty if unknown.
 [[nodiscard]] std::string pipes_text(const Topology& topology, int width);
 
-// "add.f32 4.01, ...", the latencies of a report that has no throughput of any operation; else nothing.
+// "add.f32 4.01, ...": latencies, for a report without any operation's throughput. Otherwise empty.
 [[nodiscard]] std::string latencies_text(const std::vector<Instruction>& instructions, int width);
 
-// Operation, latency and throughput, in as many columns beside one another as the width has room for; a legend. Nothing
-// where there is no throughput.
+// Operation, latency and throughput in as many side-by-side columns as fit, with a legend. Empty without throughputs.
 [[nodiscard]] std::string instructions_text(const std::vector<Instruction>& instructions, const TextStyle& style);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// Where the time of a run went, as a table: what --profile prints.
+// The time profile of a run as a table, printed by --profile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using report::Align;
 using report::TextTable;
 
-// What takes less is summed up in one row.
+// Shorter steps are combined into one row.
 constexpr double kLeastSeconds = 0.0005;
 
 struct Row {
@@ -29,7 +29,7 @@ struct Row {
     programs += other.programs;
     device += other.device;
   }
-  // What is left of its time.
+  // The remaining time, spent on the host.
   [[nodiscard]] double host_seconds() const { return std::max(0.0, seconds - device.driver_seconds()); }
 };
 
@@ -59,7 +59,7 @@ std::vector<Row> rows_of(const Topology& topology, const Profile& profile) {
     }
   }
   std::ranges::stable_sort(rows, std::greater<>(), &Row::seconds);
-  // Programs are counted at each of the steps that needed them.
+  // Several steps may count the same programs, so their sum would mean nothing.
   small.programs = 0;
   rows.push_back(small);
   const double opening_seconds = profile.opening.driver_seconds();

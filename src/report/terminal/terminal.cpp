@@ -1,4 +1,4 @@
-// The report for a terminal: the table and what stands around it, at most one screen.
+// The report for a terminal: the table and its context, at most one screen.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ using report::Footnotes;
 using report::readable;
 using report::Tone;
 
-// The name on its own, then what a reader looks for first.
+// The name on its own line, then the facts that readers look for first.
 std::string device_lines(const Topology& topology, bool is_brief, const TerminalStyle& style) {
   std::string text = report::paint(topology.name, Tone::kStrong, style.colour);
   if (topology.simulated) text += "  " + report::paint("SIMULATED", Tone::kAlert, style.colour);
@@ -35,7 +35,7 @@ std::string device_lines(const Topology& topology, bool is_brief, const Terminal
   return text;
 }
 
-// Of elements that are one cache the first speaks for all.
+// If several elements are one cache, only the first gets a paragraph.
 bool is_spoken_for(const MemoryElement& element, const std::set<std::string_view>& before) {
   const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
   const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
@@ -43,14 +43,14 @@ bool is_spoken_for(const MemoryElement& element, const std::set<std::string_view
          std::any_of(partners->begin(), partners->end(), [&](const std::string& id) { return before.contains(id); });
 }
 
-// What a reader has seen before the paragraphs.
+// The values that readers have seen before the paragraphs.
 struct Seen {
   std::vector<AttributeId> in_rows;
-  bool reaches = false;  // of TLBs
-  bool doubts = false;   // wide intervals of what is in rows
+  bool reaches = false;  // TLB reaches
+  bool doubts = false;   // wide intervals of values in rows
 };
 
-// A paragraph for each element that has more than its row.
+// One paragraph for each element with more values than its row shows.
 std::vector<std::string> further_texts(const Topology& topology, const std::vector<const MemoryElement*>& elements,
                                        const Seen& seen, int width) {
   std::vector<std::string> texts;
@@ -80,7 +80,7 @@ std::string flags_text(const std::vector<const MemoryElement*>& elements, int wi
   return text;
 }
 
-// Many operations have the same flag: one line for each.
+// Many operations have the same flag, so each flag is one line.
 std::string flags_text(const std::vector<Instruction>& instructions, int width) {
   std::map<std::string, std::vector<std::string>> flagged;
   for (const Instruction& instruction : instructions) {
@@ -106,7 +106,6 @@ std::string warnings_text(const Topology& topology, const TerminalStyle& style) 
   return text;
 }
 
-// All that is known of a value.
 std::string value_and_details(const std::string& id, const Attribute& attribute) {
   std::vector<std::string> parts = {report::whole_value_text(attribute)};
   if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
@@ -117,7 +116,6 @@ std::string value_and_details(const std::string& id, const Attribute& attribute)
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// Every value by its group: nothing is left out.
 std::string every_value_text(const Topology& topology, int width) {
   std::string text;
   for (const report::ValueGroup& group : report::value_groups(topology)) {
@@ -144,7 +142,7 @@ std::string advice_text(const Topology& topology, int width) {
 
 int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
-// Takes the paragraphs that fit into `room` lines, in their order; returns how many do not.
+// Appends the leading paragraphs that fit into `room` lines; returns the number of omitted ones.
 std::size_t take_what_fits(const std::vector<std::string>& paragraphs, int& room, std::string& text) {
   std::size_t left_out = 0;
   for (const std::string& paragraph : paragraphs) {
@@ -159,10 +157,10 @@ std::size_t take_what_fits(const std::vector<std::string>& paragraphs, int& room
   return left_out;
 }
 
-// An element without any value is one absent fact; `is_whole`: beside it what has another reason.
+// An element without any value is one absent fact. `is_whole` adds attributes with another reason.
 bool add_footnote_of_all(const MemoryElement& element, bool is_whole, Footnotes& footnotes) {
   if (report::has_value(element)) return false;
-  std::string reason;  // of the first
+  std::string reason;  // reason of the first absent attribute
   for (const auto& [id, attribute] : element.attributes) {
     if (report::is_silent(attribute)) continue;
     const std::string own = report::why_absent(attribute);
@@ -173,14 +171,14 @@ bool add_footnote_of_all(const MemoryElement& element, bool is_whole, Footnotes&
   return true;
 }
 
-// Absent facts that have no cell to be marked in.
+// Footnotes absent values that have no cell for a mark.
 void add_footnotes(const AttributeMap& attributes, const std::string& group, Footnotes& footnotes) {
   for (const auto& [id, attribute] : attributes) {
     if (!attribute.available() && !report::is_silent(attribute)) (void)footnotes.mark(attribute, group, id);
   }
 }
 
-// Both attributes of an operation lack for one reason, as a rule. Where none has a value that is one absent fact.
+// Both attributes usually lack a value for one reason: only the latency is noted; one fact if no operation has any.
 void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_values, Footnotes& footnotes) {
   for (const Instruction& instruction : instructions) {
     const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
@@ -189,13 +187,13 @@ void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_
   }
 }
 
-// What stands below one another, in this order; empty parts are left out.
+// The parts of the screen from top to bottom. Empty parts are left out.
 struct Screen {
   std::string head;
   std::string table;
   std::string instructions;
   std::string pipes;
-  std::string asked_first;  // what the table has no column for
+  std::string asked_first;  // answers that have no column in the table
   std::string further;
   std::string notes;
   std::string more;
@@ -206,7 +204,7 @@ struct Screen {
   [[nodiscard]] std::vector<const std::string*> parts() const {
     return {&table, &instructions, &pipes, &asked_first, &further, &notes, &more, &flags, &warnings, &ending};
   }
-  // `gaps`: how many of the parts have an empty line before them.
+  // Puts an empty line before the first `gaps` parts.
   [[nodiscard]] std::string text(std::size_t gaps) const {
     std::string all = head;
     for (const std::string* part : parts()) {
@@ -223,14 +221,14 @@ struct Screen {
 };
 
 constexpr std::size_t kAllGaps = 100;
-constexpr int kMostLines = 2;  // of a reason, and of what is asked first, where not all is said
+constexpr int kMostLines = 2;  // limit for a reason and for `asked_first` unless everything is shown
 
 constexpr const char* kUnavailable = "Unavailable:\n";
 
-// Of what need not be there as much as `room` lines hold; returns whether all is there with empty lines between.
+// Adds the optional texts that fit into `room` lines. Returns true if the whole screen fits with its empty lines.
 bool fill_screen(const std::vector<std::string>& further, const std::vector<std::string>& reasons, int room,
                  const TerminalStyle& style, Screen& screen) {
-  constexpr int kHeadings = 5;  // of the optional parts, empty lines included, and the line that says what is left out
+  constexpr int kHeadings = 5;  // headings of optional parts, empty lines, and the line about omitted notes
   const bool has_notes = !screen.notes.empty();
   int left = room - screen.lines(kAllGaps) - kHeadings;
   std::size_t left_out = take_what_fits(further, left, screen.further);
@@ -244,7 +242,7 @@ bool fill_screen(const std::vector<std::string>& further, const std::vector<std:
   return screen.lines(kAllGaps) <= room;
 }
 
-// The parts that are there in every screen.
+// The parts that every screen has.
 Screen basic_screen(const Topology& topology, const std::vector<const MemoryElement*>& elements,
                     const report::HierarchyTable& hierarchy, const TerminalStyle& style) {
   Screen screen;
@@ -260,13 +258,13 @@ Screen basic_screen(const Topology& topology, const std::vector<const MemoryElem
   return screen;
 }
 
-// Of a visible report.
+// Expects a visible report.
 std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   const bool is_whole = style.height <= 0;
   Footnotes footnotes;
   const report::HierarchyTable hierarchy = report::best_layout(topology, report::with_rows(elements), style, footnotes);
-  const std::size_t marked = footnotes.count();  // in the table
+  const std::size_t marked = footnotes.count();  // footnotes that the table refers to
   for (const MemoryElement* element : elements) {
     if (!add_footnote_of_all(*element, is_whole, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
   }
@@ -290,17 +288,17 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   };
   const report::ScreenLines doubts = doubts_in(kMostLines);
   screen.asked_first = reaches.text + doubts.text;
-  // What the table refers to is there, whatever the height.
+  // Footnotes that the table refers to appear on a screen of any height.
   if (marked > 0) screen.notes = fmt::format("{}{}", kUnavailable, fmt::join(reasons.begin(), first_unmarked, ""));
-  const int room = style.height - 1;  // the shell's prompt
+  const int room = style.height - 1;  // one line is the shell's prompt
   std::vector<std::string> further =
       further_texts(topology, elements, {hierarchy.attributes, reaches.is_all, doubts.is_all}, style.width);
   if (!latencies.empty()) further.push_back(latencies);
   if (fill_screen(further, {first_unmarked, reasons.end()}, room, style, screen)) {
     return screen.text(kAllGaps);
   }
-  // Still too much: without what only helps the eye, then with less of what is long.
-  std::size_t gaps = 1;  // below the head
+  // Still too long: first drops decoration, then shortens long parts.
+  std::size_t gaps = 1;  // the one below the head
   const auto shorten_notes = [&](int most_lines) {
     const std::vector<std::string> texts = footnotes.texts(style.width, most_lines);
     screen.notes = fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(marked), ""));

@@ -1,4 +1,4 @@
-// The hierarchy as nested boxes: the device holds its caches, they hold the SMs, an SM holds its own.
+// The hierarchy as nested boxes: the device contains its caches, these contain the SMs, and an SM contains its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,13 +37,13 @@ std::string padded(const std::string& line, int width) {
   return line + std::string(std::max(width - static_cast<int>(report::display_width(line)), 0), ' ');
 }
 
-// At most `width` columns; what is longer ends in dots.
+// Cuts a line to `width` columns; a cut line ends with two dots.
 std::string cut(const std::string& line, int width) {
   if (static_cast<int>(report::display_width(line)) <= width) return line;
   return std::string(report::first_columns(line, static_cast<std::size_t>(std::max(width - 2, 0)))) + "..";
 }
 
-// The lines in a frame of the given outer width.
+// Frames the lines; `width` is the outer width.
 Lines framed(const Lines& inside, int width, const Strokes& strokes) {
   Lines lines = {strokes.corners[0] + repeated(strokes.horizontal, width - 2) + strokes.corners[1]};
   for (const std::string& line : inside) {
@@ -61,7 +61,7 @@ Lines wrapped(const std::string& text, int width) {
   return lines;
 }
 
-// Title and figures: on one line where they fit, wrapped where not; then the notes.
+// Title and figures, on one line if they fit, then the notes.
 Lines described(const PhysicalMemory& memory, const std::string& extra, int width) {
   const std::string figures = memory.figures();
   Lines lines = wrapped(memory.title() + (figures.empty() ? "" : ": " + figures) + extra, width);
@@ -69,8 +69,8 @@ Lines described(const PhysicalMemory& memory, const std::string& extra, int widt
   return lines;
 }
 
-// The measured map from level `depth` on: a box for each group, and in the last level, of which a chip has dozens, a
-// word: "0+1 2+3".
+// The measured map from level `depth` on: one box per group. A chip has dozens of groups in the last level, so each is
+// a word there: "0+1 2+3".
 Lines map_lines(const Chip& chip, std::size_t depth, const report::Units& units, int width, const Strokes& strokes) {
   const report::UnitLevel& level = chip.levels[depth];
   const std::vector<report::Units> groups = report::groups_within(level.groups, units);
@@ -100,7 +100,7 @@ Lines map_lines(const Chip& chip, int width, const Strokes& strokes) {
   return lines;
 }
 
-// A box of its own for what several SMs share; then one SM, with what it has for itself.
+// Memory shared by several SMs gets its own box. Then comes one SM with its private memory.
 Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   const int inner = width - 4;
   Lines shared;
@@ -119,7 +119,7 @@ Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   return shared;
 }
 
-// The memories outside of the units, the farthest as the outermost box.
+// Memory outside the SMs; the farthest is the outermost box.
 Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& strokes) {
   if (depth == 0) {
     Lines lines = chip.levels.empty() ? Lines{} : map_lines(chip, width, strokes);
@@ -136,7 +136,7 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
   return framed(lines, width, strokes);
 }
 
-// Of a visible report.
+// Expects a visible report.
 std::string tree_text(const Topology& topology, const TerminalStyle& style) {
   constexpr int kWidest = 100;  // wider boxes are harder to follow
   constexpr int kNarrowest = 40;
@@ -146,8 +146,7 @@ std::string tree_text(const Topology& topology, const TerminalStyle& style) {
   std::string text = report::paint(topology.name, report::Tone::kStrong, style.colour);
   if (topology.simulated) text += "  " + report::paint("SIMULATED", report::Tone::kAlert, style.colour);
   text += "\n";
-  // Boxes within boxes take four columns each: of very deep ones, and on a narrow terminal, the outer are left to the
-  // table.
+  // Each nested box takes four columns. If space is short, only the table shows the outer memories.
   constexpr std::size_t kDeepest = 6;
   constexpr int kLeastInside = 32;
   const auto room = static_cast<std::size_t>((width - kLeastInside) / 4);

@@ -17,7 +17,7 @@ namespace {
 
 std::string bytes(double number) { return human_bytes(std::floor(number)); }
 
-// The values of a report, and which of them one line of advice has asked for.
+// Reads a report's values and records which ones the current advice used.
 class Grounds {
  public:
   explicit Grounds(const Topology& topology) : topology_(topology) {}
@@ -51,7 +51,7 @@ class Grounds {
   std::vector<Advice::Ground> used_;
 };
 
-// Little's law: what must be on its way so that a memory is never idle is its bandwidth times its latency.
+// Little's law: a memory stays busy with bandwidth times latency bytes in flight.
 std::string bytes_in_flight(const Topology& topology, Grounds& grounds, ElementId element) {
   const Attribute* bandwidth = grounds.attribute(element, AttributeId::kReadBandwidth);
   const std::optional<double> latency = grounds.number(element, AttributeId::kLatency);
@@ -69,7 +69,7 @@ std::string bytes_in_flight(const Topology& topology, Grounds& grounds, ElementI
   return text + (knee ? fmt::format("; under load latency was seen to rise from {} on", bytes(*knee)) : "") + ".";
 }
 
-// "227 KiB for 1, 113.5 KiB for 2": of something that so many blocks divide among them.
+// "227 KiB for 1, 113.5 KiB for 2": shares of a resource that several blocks divide.
 template <typename OfEach>
 std::string for_blocks(OfEach of_each) {
   std::vector<std::string> texts;
@@ -83,7 +83,7 @@ std::string shared_tiles(const Topology& topology, Grounds& grounds) {
   const double reserved = grounds.compute(AttributeId::kSharedMemoryReservedPerBlock).value_or(0);
   const std::optional<double> opt_in = grounds.compute(AttributeId::kSharedMemoryPerBlockOptIn);
   const double most = opt_in ? *opt_in : grounds.compute(AttributeId::kSharedMemoryPerBlock).value_or(*size);
-  constexpr double kUnit = 128;  // no GPU gives it out in larger steps but for what is reserved
+  constexpr double kUnit = 128;  // no GPU allocates in larger steps, apart from the reserved bytes
   const double unit = grounds.number(ElementId::kRegisters, AttributeId::kSharedUnit).value_or(kUnit);
   const auto of_each = [&](int blocks) {
     return std::max(0.0, std::min(std::floor(*size / blocks / unit) * unit - reserved, most));
@@ -97,7 +97,7 @@ std::string l2_tiles(const Topology& topology, Grounds& grounds) {
   const std::optional<double> units = grounds.compute(AttributeId::kSmCount);
   const std::optional<double> dies = grounds.compute(AttributeId::kXcdCount);
   if (!size || !units || !(*size > 0) || !(*units > 0)) return "";
-  const double sharers = *units / std::max(1.0, dies.value_or(1));  // on AMD each die has an L2 of its own
+  const double sharers = *units / std::max(1.0, dies.value_or(1));  // each AMD die has its own L2
   std::string text =
       fmt::format("The part of L2 that a block may use, for so many blocks on each {}: {}.", unit_name(topology.vendor),
                   for_blocks([&](int blocks) { return *size / sharers / blocks; }));

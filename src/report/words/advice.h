@@ -1,4 +1,4 @@
-// What to do with a report: what follows for who writes kernels, from its values alone.
+// Advice for kernel authors that follows from a report's values alone.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace gputopo::report {
 
 struct Advice {
   std::string topic;  // "Bytes in flight"
-  std::string text;   // a sentence or two, with the numbers
+  std::string text;   // one or two sentences, with the numbers
   struct Ground {
     std::string group;  // as ValueGroup::id
     std::string attribute;
   };
-  std::vector<Ground> grounds;  // the values that it follows from
+  std::vector<Ground> grounds;  // the values behind the advice
 };
 
-// A line for each that the report has the values of; empty where it has none.
+// Returns each piece of advice for which the report has the values; may be empty.
 [[nodiscard]] std::vector<Advice> advice_of(const Topology& topology);
 
-// "memory.l2.latency, compute.sm_count": where the JSON has the values that it follows from.
+// "memory.l2.latency, compute.sm_count": the JSON paths of the values behind the advice.
 [[nodiscard]] std::string grounds_text(const Advice& advice);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// The columns of a table of samples by what they are.
+// Finds columns of a sample table by their role.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 
 namespace gputopo::report {
 
-// Places of the columns with this role, in order.
 [[nodiscard]] inline std::vector<std::size_t> columns_with(const SampleTable& table, ColumnRole role) {
   std::vector<std::size_t> places;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {

@@ -14,7 +14,7 @@ namespace {
 
 std::string bound(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
-// Numbers as this program writes them, one or more with blanks between.
+// True for one or more space-separated numbers in this program's format.
 bool is_numbers(std::string_view text) {
   while (!text.empty()) {
     double number = 0;
@@ -29,7 +29,7 @@ bool is_numbers(std::string_view text) {
 }  // namespace
 
 std::string csv_line(std::string_view element, std::string_view id, const Attribute& attribute) {
-  // The reason stands where a value would have its source: an absent value is not an empty one.
+  // The source column holds the reason, so that an absent value differs from an empty one.
   const std::string source = attribute.available() ? std::string(to_string(attribute.source))
                                                    : fmt::format("unavailable:{}", to_string(attribute.reason));
   return csv_row(

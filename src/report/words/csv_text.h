@@ -1,4 +1,4 @@
-// Values and fields for programs that read text: a field of a CSV file (RFC 4180), a value for a script.
+// Text for programs: fields of CSV files (RFC 4180) and plain values for scripts.
 #pragma once
 
 #include <initializer_list>
@@ -9,17 +9,17 @@
 
 namespace gputopo::report {
 
-// In quotes where it needs them. What a spreadsheet would take for a formula (it begins with = + - @ or a tab, and is
-// no number) has an apostrophe before it. What a terminal would obey is shown (visible_text): `--csv -` writes to one.
+// Quotes a field if needed. A formula for a spreadsheet (it starts with = + - @ or a tab and is not a number) gets an
+// apostrophe. Control characters become visible (visible_text): `--csv -` may write to a terminal.
 [[nodiscard]] std::string csv_field(std::string_view field);
-// Of a row, without its end.
+// Returns a row without its line end.
 [[nodiscard]] std::string csv_row(std::initializer_list<std::string_view> fields);
 
-// The line of a value, without its end: element, attribute, value, low, high, unit, source.
+// Columns of csv_line(), which returns a value's row without its line end.
 inline constexpr const char* kValueColumns = "element,attribute,value,low,high,unit,source";
 [[nodiscard]] std::string csv_line(std::string_view element, std::string_view id, const Attribute& attribute);
 
-// A value without prefixes of units, lists joined by blanks. Not escaped.
+// Returns a value without unit prefixes; list entries are joined by spaces. Not escaped.
 [[nodiscard]] std::string plain_value(const Value& value);
 
 }  // namespace gputopo::report

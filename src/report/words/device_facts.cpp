@@ -9,7 +9,7 @@
 namespace gputopo::report {
 namespace {
 
-// " on an Intel Xeon, Linux 6.1.0": the host that a recording was made on.
+// " on an Intel Xeon, Linux 6.1.0": the recording's host.
 std::string where(const Topology& topology) {
   std::string text;
   for (const AttributeId id : {AttributeId::kHostCpu, AttributeId::kOs}) {
@@ -33,7 +33,7 @@ std::string when(const Topology& topology) {
 std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
   struct Fact {
     AttributeId attribute;
-    std::string pattern;  // with {} for the value in its unit
+    std::string pattern;  // {} is the value with its unit
   };
   static const std::vector<Fact> kFacts = {
       {AttributeId::kComputeCapability, "compute capability {}"},

@@ -1,4 +1,4 @@
-// The words about a whole report: which device it is of, and when it was measured.
+// Texts about a whole report: its device and when it was measured.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace gputopo::report {
 
-// "SIMULATED NVIDIA H200": as outputs of one line name it.
+// "SIMULATED NVIDIA H200": the name for one-line outputs.
 [[nodiscard]] std::string device_title(const Topology& topology);
-// The time of the measurement, or words that say that nobody knows it: a recording need not tell.
+// Returns the time of the measurement, or a text that says it is unknown: a recording may lack it.
 [[nodiscard]] std::string when(const Topology& topology);
 
-// The facts that a reader looks for first, after the name. Everything else is in the attributes. `is_brief`: without
-// the host of a recording.
+// Returns the facts that readers want first, after the name. `is_brief` omits the host of a recording.
 [[nodiscard]] std::vector<std::string> device_facts(const Topology& topology, bool is_brief = false);
 
 }  // namespace gputopo::report

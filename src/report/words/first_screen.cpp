@@ -15,7 +15,7 @@ namespace gputopo::report {
 
 namespace {
 
-// As many of the phrases as so many lines hold, and how many more there are.
+// Returns as many phrases as fit, and the number of omitted ones.
 ScreenLines in_lines(const std::string& lead, const std::vector<std::string>& phrases, int width, int most_lines) {
   for (auto end = phrases.end(); end != phrases.begin(); --end) {
     const auto left = phrases.end() - end;
@@ -30,7 +30,7 @@ ScreenLines in_lines(const std::string& lead, const std::vector<std::string>& ph
 
 ScreenLines reach_lines(const std::vector<const MemoryElement*>& elements, int width) {
   std::vector<std::string> reaches;
-  std::string without;  // the first that has none
+  std::string without;  // first element without a reach
   for (const MemoryElement* element : elements) {
     const Attribute* reach = find(element->attributes, AttributeId::kReach);
     if (reach == nullptr || is_silent(*reach)) continue;

@@ -1,5 +1,4 @@
-// What a newcomer asks first and the table has no column for, in a line or two each: how far the TLBs reach, and how
-// sure what has a "~" is.
+// First questions of newcomers without a table column, in a line or two each: TLB reach, and intervals behind "~".
 #pragma once
 
 #include <string>
@@ -11,14 +10,13 @@ namespace gputopo::report {
 
 struct ScreenLines {
   std::string text;
-  bool is_all = true;  // else it says of how many more nothing is said
+  bool is_all = true;  // false: the text ends with the number of omitted entries
 };
 
-// "TLB reach: tlb_l1 32 MiB, tlb_l2 8 GiB"; where none shows, which command says why. Empty where nobody asked for
-// TLBs.
+// "TLB reach: tlb_l1 32 MiB, tlb_l2 8 GiB", or the command that says why none shows. Empty if TLBs were not selected.
 [[nodiscard]] ScreenLines reach_lines(const std::vector<const MemoryElement*>& elements, int width);
 
-// The wide intervals of these attributes of these elements, as many as so many lines hold.
+// Lists the wide intervals of these attributes of these elements, as many as fit into `most_lines`.
 [[nodiscard]] ScreenLines doubts_lines(const std::vector<const MemoryElement*>& elements,
                                        const std::vector<AttributeId>& attributes, int width, int most_lines);
 

@@ -13,8 +13,7 @@
 namespace gputopo::report {
 namespace {
 
-// As much of a reason as fits into so many lines beside whom it is about; the words of a driver may be many. What to do
-// about it, behind the last semicolon, stays where it fits, too.
+// Cuts a reason (a driver's may be long) to `most_lines` with `who`; keeps advice after the last semicolon if it fits.
 std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width,
                       int most_lines) {
   constexpr std::size_t kLeast = 40;
@@ -29,10 +28,10 @@ std::string shortened(const std::string& reason, const std::string& lead, const 
     return fmt::format("{} ..{}", std::string_view(reason).substr(0, at), advice);
   };
   std::string shortest = reason;
-  // If not even the least of the reason fits beside the advice, that goes the same way.
+  // If even the shortest beginning does not fit with the advice, the advice is cut, too.
   for (const std::size_t limit : {end, reason.size()}) {
     const std::string advice = reason.substr(limit);
-    // Where words end, the shortest beginning first: a longer one never fits where a shorter one does not.
+    // Word ends, shortest beginning first: once one does not fit, no longer one does.
     std::vector<std::size_t> ends;
     for (std::size_t at = reason.find(' ', kLeast); at < limit; at = reason.find(' ', at + 1)) ends.push_back(at);
     const auto first_too_long =

@@ -1,4 +1,4 @@
-// Each reason for an absent value once, with the values that it explains.
+// Footnotes: each reason for absent values once, with the values that it explains.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace gputopo::report {
 
 class Footnotes {
  public:
-  // The mark of this reason, as in "[2]". `what` may be empty: all of the element.
+  // Returns the reason's mark, as in "[2]". An empty `what` means the whole element.
   std::string mark(const Attribute& attribute, const std::string& element, const std::string& what);
-  // A paragraph for each, of long reasons what fits into so many lines; 0: all of them.
+  // Returns one paragraph per reason. Long ones are cut to `most_lines`; 0 means no limit.
   [[nodiscard]] std::vector<std::string> texts(int width, int most_lines) const;
   [[nodiscard]] std::size_t count() const { return notes_.size(); }
 
@@ -22,15 +22,15 @@ class Footnotes {
   struct Subject {
     std::string element;
     std::vector<std::string> attributes;
-    std::set<std::string> known;  // the same, to look them up
+    std::set<std::string> known;  // same as `attributes`, for lookup
   };
   struct Note {
     std::string text;
     std::vector<Subject> subjects;
-    std::map<std::string, std::size_t> places;  // of elements in subjects
+    std::map<std::string, std::size_t> places;  // indices into subjects, by element
   };
   std::vector<Note> notes_;
-  std::map<std::string, std::size_t> places_;  // of texts in notes_
+  std::map<std::string, std::size_t> places_;  // indices into notes_, by text
 };
 
 }  // namespace gputopo::report

@@ -15,7 +15,7 @@
 namespace gputopo::report {
 
 bool interval_is_wide(const Attribute& attribute) {
-  constexpr double kWideInterval = 0.05;  // the continuous values of a good run repeat within 2%
+  constexpr double kWideInterval = 0.05;  // continuous values of a good run repeat within 2%
   const std::optional<double> value = attribute.number();
   if (!value || *value == 0 || !attribute.low || !attribute.high) return false;
   return (*attribute.high - *attribute.low) > kWideInterval * std::abs(*value);
@@ -44,7 +44,7 @@ std::string without_unit(const CellContext& cell) {
   return cell.attribute.number() ? significant(*cell.attribute.number(), 4) : value_text(cell.attribute);
 }
 
-// Of near and far parts: "281.2, far 452.7"; where that is too wide, "281/453".
+// Near and far parts as "281.2, far 452.7", or "281/453" in narrow tables.
 std::string as_latency(const CellContext& cell) {
   const std::optional<double> far = far_latency(cell.attribute);
   return without_unit(cell) + (far ? ", far " + significant(*far, 4) : "");
@@ -56,7 +56,7 @@ std::string as_brief_latency(const CellContext& cell) {
              : without_unit(cell);
 }
 
-// At the clock that it was measured at, which is not the clock of the data sheet.
+// Uses the clock during the measurement, not the data sheet's clock.
 std::string in_nanoseconds(const CellContext& cell, std::optional<double> cycles) {
   const std::optional<double> mhz = sm_clock_mhz(cell.attribute);
   return mhz && cycles ? significant(*cycles * 1000 / *mhz, 3) : "";
@@ -69,7 +69,7 @@ std::string as_nanoseconds(const CellContext& cell) {
   return as_brief_nanoseconds(cell) + (far.empty() ? "" : ", far " + far);
 }
 
-// What the clock and the bus, or the banks, allow. Reports of before that was a detail tell it of device memory only.
+// Peak that clock and bus, or banks, allow. Older reports have it only for device memory, not as a detail.
 std::optional<double> peak_of(const CellContext& cell) {
   if (const Value* detail = cell.attribute.find_detail("theoretical_bytes_per_second")) {
     Attribute holder;
@@ -89,13 +89,13 @@ std::string as_part_of_peak(const CellContext& cell) {
   return fmt::format("{:.0f}%", 100 * *cell.attribute.number() / *peak);
 }
 
-// Of each clock and SM, as programmers count: what was measured, or what follows from the clock it was measured at.
+// Bytes per clock and SM, as programmers count: measured, or derived from the clock during the measurement.
 std::string as_bytes_per_clock(const CellContext& cell) {
   const std::optional<double> bytes = bytes_per_clock_and_unit(cell.topology, cell.attribute);
   return bytes ? significant(*bytes, 4) : "";
 }
 
-// The line and what is fetched of it, in one cell: "128/32".
+// Line size and fetch granularity in one cell: "128/32".
 std::string as_line_and_fetch(const CellContext& cell) {
   const Attribute* fetch = find(cell.element.attributes, AttributeId::kFetchGranularity);
   const std::string fetched = fetch != nullptr && fetch->number() ? significant(*fetch->number(), 6) : "-";
@@ -111,27 +111,27 @@ std::string as_ratio(const CellContext& cell) {
   return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
 }
 
-// Where a cache of the whole GPU has no amount, its parts: "2 parts".
+// If a cache of the whole GPU has no amount, shows its parts: "2 parts".
 std::string as_parts(const CellContext& cell) {
   const Attribute* partitions = find(cell.element.attributes, AttributeId::kPartitions);
   const std::optional<double> count = partitions == nullptr ? std::nullopt : partitions->number();
   return count && *count > 1 ? significant(*count, 6) + " parts" : "";
 }
 
-// Names of what is the same cache; those of a cache without an answer of its own are those that name it.
+// Names the elements that are the same cache. If a cache has no value of its own, other elements may still name it.
 std::string as_shared_with(const CellContext& cell) {
   const std::vector<std::string> partners = partners_of(cell.topology, cell.element);
   if (!partners.empty()) return fmt::format("{}", fmt::join(partners, ", "));
   return cell.attribute.available() ? value_text(cell.attribute) : "";
 }
 
-// The elements that are one cache get one letter, in the order of the report.
+// All elements of one cache get the same letter, in the report's order.
 std::string as_group_letter(const CellContext& cell) {
   const auto has_row = [&](const std::string& id) { return cell.topology.find_memory(id) != nullptr; };
   const std::vector<std::string> own = partners_of(cell.topology, cell.element);
   if (own.empty()) return cell.attribute.available() ? "-" : "";
-  // Letters tell which rows belong together: what has no row is named. Of many rows there are no letters, and nobody
-  // follows them through so many.
+  // Letters only connect rows, so a partner without a row is named. Long reports also use names: nobody follows letters
+  // through that many rows.
   constexpr std::size_t kMostRows = 64;
   if (std::ranges::none_of(own, has_row) || cell.topology.memory.size() > kMostRows) return as_shared_with(cell);
   char next = 'A';
@@ -150,12 +150,12 @@ std::string as_group_letter(const CellContext& cell) {
 
 // ---- Phrases ----
 
-// Details that a reader should not have to open the JSON for.
+// Details that are important enough to appear outside the JSON.
 struct DetailPhrase {
   AttributeId attribute;
   std::string detail;
-  std::string pattern;                    // with {} for the value
-  std::optional<ElementKind> needs = {};  // if the device has none of them, there is nothing to say
+  std::string pattern;                    // {} is the value
+  std::optional<ElementKind> needs = {};  // omitted if the device has no element of this kind
 };
 
 const std::vector<DetailPhrase>& detail_phrases() {
@@ -178,7 +178,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
   return kPhrases;
 }
 
-// Long lists, a value for every carve-out, are for the other formats: here they are their ends.
+// Other formats show long lists in full, such as one value per carve-out. Here they become their two ends.
 std::string brief_value(const Value& value, std::string_view unit) {
   constexpr std::size_t kLongest = 3;
   std::string groups = unit_groups_text(value);
@@ -197,8 +197,7 @@ bool is_not_present(const MemoryElement& element) {
   });
 }
 
-// Whether the report says of an element of this kind that the device has none. The nearest tells of all: what is not
-// there has nothing behind it.
+// True if the device has no element of this kind. The nearest level decides: nothing lies behind an absent one.
 bool has_none(const Topology& topology, ElementKind kind) {
   for (const MemoryElement& element : topology.memory) {
     const ElementInfo* info = find_element(element.id);
@@ -218,7 +217,7 @@ std::string brief_phrase(const CellContext& cell) {
 
 void add_details(const Topology& topology, std::string_view id, const Attribute& attribute,
                  std::vector<std::string>& phrases) {
-  const bool has_row_of_parts = far_latency(attribute).has_value();  // near and far stand in the row
+  const bool has_row_of_parts = far_latency(attribute).has_value();  // the row already shows near and far
   for (const DetailPhrase& phrase : detail_phrases()) {
     if (id != to_string(phrase.attribute) || (phrase.needs && has_none(topology, *phrase.needs))) continue;
     if (has_row_of_parts && (phrase.detail == "near_cycles" || phrase.detail == "far_cycles")) continue;
@@ -281,7 +280,7 @@ std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
 
 const std::vector<HierarchyColumn>& hierarchy_columns() {
   using enum AttributeId;
-  // Narrow tables have line and fetch in one column, and drop the second.
+  // Narrow tables merge line and fetch into one column and drop the second.
   static const std::vector<HierarchyColumn> kColumns = {
       {.heading = "size", .attribute = kSize, .format = in_own_unit},
       {.heading = "line/\nfetch", .attribute = kLineSize, .format = as_line_and_fetch},
@@ -326,7 +325,7 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
   for (const auto& [id, attribute] : element.attributes) {
     const AttributeInfo* info = find_attribute(id);
     const bool is_shown = info != nullptr && std::ranges::find(shown, info->id) != shown.end();
-    // What ~ stands for: one side may be much wider than the other.
+    // Shows the interval behind ~, because one side may be much wider than the other.
     const std::string interval = interval_is_wide(attribute) ? " " + interval_text(attribute) : "";
     if (attribute.available() && !is_shown) {
       phrases.push_back(readable(id) + " " + brief_phrase({topology, element, attribute}) + interval);

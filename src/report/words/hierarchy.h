@@ -1,5 +1,4 @@
-// The hierarchy as a table: which attributes are its columns and how a cell reads. The terminal, Markdown and HTML lay
-// it out, each in its own way.
+// The memory hierarchy as a table: its columns and cell texts. Terminal, Markdown and HTML each have their own layout.
 #pragma once
 
 #include <functional>
@@ -14,17 +13,16 @@
 
 namespace gputopo::report {
 
-// What a reader must know of a value beyond the number: where it is from, if not measured, and doubts. A sign each.
+// One sign for each caveat of a value: its source if it was not measured, and doubts.
 [[nodiscard]] std::string marks(const Attribute& attribute);
-// "measured, unless marked; ~: ..." for the signs in `used`.
+// Explains the signs in `used`: "measured, unless marked; ~: ...".
 [[nodiscard]] std::string marks_legend(std::string_view used);
 
-// Not asked for, or nothing to ask: no reason to speak of.
+// True if the value was not selected or does not apply, so that no reason is worth showing.
 [[nodiscard]] bool is_silent(const Attribute& attribute);
 [[nodiscard]] bool has_value(const MemoryElement& element);
 [[nodiscard]] bool says_something(const MemoryElement& element);
-// A memory of which something is known, which has a row in the hierarchy and a box in drawings; a TLB, say, has neither
-// a size nor a latency of its own.
+// True for memory with known data: it has a row and a box in drawings. A TLB, for example, has no size or latency.
 [[nodiscard]] bool holds_data(const MemoryElement& element);
 [[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
 
@@ -36,28 +34,27 @@ struct CellContext {
 
 // One column: an attribute and how it is written.
 struct HierarchyColumn {
-  std::string heading;  // words, {unit} for SM or CU; a newline where a narrow table breaks it
+  std::string heading;  // {unit} becomes SM or CU; a newline breaks narrow tables
   AttributeId attribute;
   Align align = Align::kRight;
   std::function<std::string(const CellContext&)> format;
-  std::function<std::string(const CellContext&)> brief;    // for narrow tables; empty: the same
-  std::function<std::string(const CellContext&)> instead;  // for narrow tables: of an element that has no such value
-  int rank = 0;                                            // the highest go first where the width does not do; 0 stays
-  bool by_others = false;  // an element without the attribute may have a cell, through what others say of it
-  bool repeats = false;    // another column of the same attribute has its marks and its reason
+  std::function<std::string(const CellContext&)> brief;    // for narrow tables; empty: uses `format`
+  std::function<std::string(const CellContext&)> instead;  // for narrow tables, if the element lacks the value
+  int rank = 0;            // in narrow tables the highest ranks are dropped first; 0 always stays
+  bool by_others = false;  // other elements' values may fill the cell of an element without the attribute
+  bool repeats = false;    // another column of the attribute already has its marks and reason
 };
 [[nodiscard]] const std::vector<HierarchyColumn>& hierarchy_columns();
-// Whether there is something to write: a value, or what others say.
+// True if the cell has text: a value, or one derived from other elements.
 [[nodiscard]] bool has_cell(const HierarchyColumn& column, const CellContext& cell);
 [[nodiscard]] std::string heading_in(const Topology& topology, const HierarchyColumn& column);
 
-// Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
-// the order of the model; `shown` are attributes that the reader has seen already, `doubted` says whether their wide
-// intervals, too.
+// Phrases for attributes without a column, and for details that do not fit into a cell ("near 284 cycles"), in the
+// model's order. `shown`: attributes the reader has seen. `doubted`: whether their wide intervals were shown, too.
 [[nodiscard]] std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
                                                        const std::vector<AttributeId>& shown, bool doubted);
 
-// Wider than what deserves a mark.
+// True if the interval is wide enough for a mark.
 [[nodiscard]] bool interval_is_wide(const Attribute& attribute);
 
 }  // namespace gputopo::report

@@ -1,4 +1,4 @@
-// What an instance of a GPU has, of a report of all of the GPU and one of the instance.
+// Derives the report of a GPU instance from a report of the whole GPU and a report of the instance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNearBytes = "near_bytes";
 
-// Of all that the GPU has, the part of the instance; unset where the instance's report does not tell.
+// Fractions of the GPU that the instance has. Unset if the instance's report does not say.
 struct Shares {
   std::optional<double> sms;
   std::optional<double> compute;  // slices
@@ -55,13 +55,13 @@ void require_pair(const Topology& full, const Topology& instance, const Shares& 
   }
 }
 
-// Of a value that belongs to the GPU as a whole, the share that an instance has.
+// How a value of the whole GPU divides among instances.
 enum class SharedOut : std::uint8_t {
-  kNot,       // each SM, each line, each way has it
-  kBySms,     // the sum over SMs
-  kByDies,    // the sum over compute dies
-  kByMemory,  // of memory and what lies in front of it
-  kUnknown,   // it names SMs, which have other numbers in an instance
+  kNot,       // not divided: same for each SM, line or way
+  kBySms,     // a sum over SMs
+  kByDies,    // a sum over compute dies
+  kByMemory,  // divides like memory: memory itself and caches in front of it
+  kUnknown,   // names SMs, whose numbers differ in an instance
 };
 
 SharedOut shared_out(const ElementInfo& element, const AttributeInfo& attribute, bool has_several) {
@@ -80,12 +80,12 @@ SharedOut shared_out(const ElementInfo& element, const AttributeInfo& attribute,
 }
 
 Attribute taken(Attribute attribute) {
-  attribute.samples.clear();  // the evidence stands in the report of the whole GPU
+  attribute.samples.clear();  // the whole GPU's report keeps the evidence
   attribute.add_condition("measured_on", std::string("whole GPU"));
   return attribute;
 }
 
-// Counts are rounded up: a part of a slice or a partition is one that the instance has.
+// Counts are rounded up: an instance has every slice or partition of which it has a part.
 Attribute scaled(const Attribute& full, double share) {
   const auto* count = std::get_if<std::int64_t>(&full.value);
   const double value = *full.number() * share;
@@ -113,7 +113,7 @@ Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shar
   return scaled(full, *share);
 }
 
-// What an SM finds near it: of a cache of several partitions that may be as much in an instance as in the whole GPU.
+// Bytes near one SM: in a cache with several partitions, an instance may have as much near it as the whole GPU.
 void add_near_bytes(const AttributeMap& full, AttributeMap& merged) {
   const Attribute* partitions = find(merged, AttributeId::kPartitions);
   const Attribute* size = find(merged, AttributeId::kSize);
@@ -123,7 +123,7 @@ void add_near_bytes(const AttributeMap& full, AttributeMap& merged) {
   get_or_add(merged, AttributeId::kPartitions).add_detail(std::string(kNearBytes), std::min(*near, *size->number()));
 }
 
-// What the instance's report has, and for the rest what follows from the whole GPU's.
+// Takes values from the instance's report, and derives the rest from the whole GPU's.
 AttributeMap attributes_of(const MemoryElement& full, const MemoryElement* instance, const Shares& shares) {
   const ElementInfo* element = find_element(full.id);
   const Attribute* amount = find(full.attributes, AttributeId::kAmount);

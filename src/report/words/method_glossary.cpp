@@ -6,7 +6,7 @@
 namespace gputopo::report {
 namespace {
 
-// By page. tests/unit/method_pages_test.cpp holds the table to docs/methods.
+// Sorted by page. tests/unit/method_pages_test.cpp checks the table against docs/methods.
 constexpr MethodWords kMethods[] = {
     {"best_stream", "bandwidth",
      "All SMs stream at once in several shapes: blocks, threads, accesses under way. The best shape is run again, and "

@@ -1,4 +1,4 @@
-// Each method in a sentence or two, for pages that name it. docs/methods has the whole.
+// A short description of each method for pages that name it. docs/methods has the full text.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 namespace gputopo::report {
 
 struct MethodWords {
-  std::string_view id;    // as a report names it
-  std::string_view page;  // of docs/methods
+  std::string_view id;    // as in reports
+  std::string_view page;  // page in docs/methods
   std::string_view text;
 };
 

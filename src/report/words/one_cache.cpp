@@ -7,7 +7,6 @@
 namespace gputopo::report {
 namespace {
 
-// Whether the intervals of their sizes meet.
 bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
   const Attribute* one = find(a.attributes, AttributeId::kSize);
   const Attribute* other = find(b.attributes, AttributeId::kSize);
@@ -15,8 +14,7 @@ bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
          *one->low <= *other->high && *other->low <= *one->high;
 }
 
-// Of a cache of code that holds constants, too, the measurement does not tell which of the levels of constants it is:
-// the one of its size.
+// A code cache that also holds constants reports "constants" without a level; the constant cache of its size is meant.
 constexpr std::string_view kConstants = "constants";
 
 const std::vector<std::string>* names_of(const MemoryElement& element) {
@@ -29,7 +27,7 @@ bool holds_constants(const MemoryElement& element) {
   return info != nullptr && info->space == Space::kConstant;
 }
 
-// Whether `element` says that it is the same cache as `other`.
+// True if `element` reports that it is the same cache as `other`.
 bool names(const MemoryElement& element, const MemoryElement& other) {
   const std::vector<std::string>* own = names_of(element);
   if (own == nullptr || own->empty()) return false;
@@ -44,7 +42,7 @@ std::vector<std::string> partners_of(const Topology& topology, const MemoryEleme
   for (const MemoryElement& other : topology.memory) {
     if (&other != &element && (names(element, other) || names(other, element))) partners.push_back(other.id);
   }
-  // What is no element of the report.
+  // Names that are not elements of the report.
   const std::vector<std::string>* own = names_of(element);
   for (std::size_t i = 0; own != nullptr && i < own->size(); ++i) {
     const bool is_known = (*own)[i] == kConstants ? !partners.empty() : topology.find_memory((*own)[i]) != nullptr;

@@ -1,4 +1,4 @@
-// Which elements are one cache, as far as the report tells.
+// Finds elements that the report identifies as one physical cache.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gputopo::report {
 
-// Ids of the elements that are the same cache as this one: those that it names, those that name it, and where a cache
-// of code says that constants share it, the cache of constants of its size.
+// Returns the ids of elements that are the same cache as this one: those that it names and those that name it. If a
+// code cache reports that it also holds constants, that includes the constant cache of its size.
 [[nodiscard]] std::vector<std::string> partners_of(const Topology& topology, const MemoryElement& element);
 
 }  // namespace gputopo::report

@@ -30,7 +30,7 @@ std::vector<std::size_t> column_widths(const TextTable& table) {
   return widths;
 }
 
-// Which columns stand beside each other: every block starts with column 0 and is as full as the width allows.
+// Distributes columns over blocks. Every block starts with column 0 and is as full as the width allows.
 std::vector<std::vector<std::size_t>> split_columns(const std::vector<std::size_t>& widths, std::size_t limit,
                                                     std::size_t gap) {
   std::vector<std::vector<std::size_t>> blocks = {{0}};
@@ -82,7 +82,6 @@ std::size_t table_width(const TextTable& table, const TextStyle& style) {
 
 namespace {
 
-// One line of a block of columns.
 std::string line_of(const TextTable& table, const TextStyle& style, const std::vector<std::size_t>& widths,
                     const std::vector<std::size_t>& block, const std::function<Cell(std::size_t)>& cell_of) {
   std::string text;
@@ -96,7 +95,7 @@ std::string line_of(const TextTable& table, const TextStyle& style, const std::v
   return trimmed(std::move(text)) + "\n";
 }
 
-// Line `line` of headings that are `height` lines high; those of fewer lines stand at the bottom.
+// Line `line` of headings that are `height` lines high. Shorter headings are aligned at the bottom.
 Cell heading_cell(const TextColumn& column, std::size_t line, std::size_t height) {
   const std::vector<std::string> parts = heading_lines(column.heading);
   const std::size_t above = height - parts.size();

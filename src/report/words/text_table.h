@@ -1,4 +1,4 @@
-// Plain text tables for terminals: aligned columns that never run over the width.
+// Plain-text tables for terminals: aligned columns that respect the width.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Cell {
 };
 
 struct TextColumn {
-  std::string heading;  // a newline breaks it into lines
+  std::string heading;  // newlines start a new line
   Align align = Align::kLeft;
 };
 
 struct TextTable {
   std::vector<TextColumn> columns;
-  std::vector<std::vector<Cell>> rows;  // each as long as `columns`
+  std::vector<std::vector<Cell>> rows;  // each has one cell per column
 };
 
 struct TextStyle {
@@ -31,27 +31,27 @@ struct TextStyle {
   bool colour = false;
   bool unicode = false;
   int gap = 2;       // spaces between columns
-  bool rule = true;  // a line below the headings
+  bool rule = true;  // line below the headings
 };
 
-// Text in the tone's colour, or as it is when colour is off.
+// Returns the text in the tone's color, or unchanged if color is off.
 [[nodiscard]] std::string paint(std::string_view text, Tone tone, bool colour);
 
-// Columns of UTF-8 text, one a code point.
+// Counts one column per code point of UTF-8 text.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-// As much of UTF-8 text as fits that many columns.
+// Returns the longest prefix of UTF-8 text that fits into that many columns.
 [[nodiscard]] std::string_view first_columns(std::string_view text, std::size_t columns);
 
-// How wide the table is on one line a row.
+// Returns the width of the table with every row on one line.
 [[nodiscard]] std::size_t table_width(const TextTable& table, const TextStyle& style);
 
-// The table. Columns that do not fit beside the first go to a further block, which repeats the first column.
+// Columns that do not fit next to the first one go into another block, which repeats the first column.
 [[nodiscard]] std::string render(const TextTable& table, const TextStyle& style);
 
-// Words wrapped at `width`; the first line starts with `lead`, the others with as many spaces. Newline at the end.
+// Wraps words at `width`. The first line starts with `lead`, the others with as many spaces. Ends with a newline.
 [[nodiscard]] std::string wrap(std::string_view lead, std::string_view text, int width);
-// The lines of the same.
+// Returns the same text as separate lines.
 [[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, int width, std::string_view lead = "");
 
 }  // namespace gputopo::report

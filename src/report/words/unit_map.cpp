@@ -13,8 +13,7 @@
 namespace gputopo::report {
 namespace {
 
-// NVIDIA's names by size: every TPC so far had two or three SMs, and what is larger and shares a cache is a GPC or a
-// part of one.
+// Every NVIDIA TPC so far has two or three SMs. A larger group that shares a cache is a GPC or a part of one.
 constexpr std::size_t kLargestTpc = 3;
 
 std::size_t largest(const std::vector<Units>& groups) {
@@ -23,7 +22,7 @@ std::size_t largest(const std::vector<Units>& groups) {
   return size;
 }
 
-// The groups of a value; none where it is no groups, one has no member or an SM is in two.
+// Returns a value's groups; none if the value is not a map, a group is empty, or an SM is in two groups.
 std::vector<Units> map_of(const Value& value) {
   const auto* held = std::get_if<UnitGroups>(&value);
   if (held == nullptr) return {};
@@ -41,7 +40,7 @@ std::vector<Units> map_of(const Attribute* attribute) {
   return attribute == nullptr ? std::vector<Units>{} : map_of(attribute->value);
 }
 
-// SMs of a die are numbered one after the other.
+// Assumes that SMs of a die have consecutive numbers.
 std::vector<Units> dies_of(const Topology& topology) {
   const Attribute* per_die = find(topology.compute, AttributeId::kSmsPerXcd);
   const Attribute* count = find(topology.compute, AttributeId::kSmCount);
@@ -80,7 +79,6 @@ UnitLevel parts_of(const MemoryElement& element) {
           map_of(find(element.attributes, AttributeId::kNearSms))};
 }
 
-// All that groups SMs.
 std::vector<UnitLevel> candidates_of(const Topology& topology, bool with_parts) {
   std::vector<UnitLevel> candidates;
   candidates.push_back({"XCD", kOnOneDie, true, dies_of(topology)});
@@ -107,7 +105,7 @@ std::vector<UnitLevel> nested(std::vector<UnitLevel> candidates) {
   std::set<std::string> names;
   for (UnitLevel& level : candidates) {
     if (!levels.empty() && !lies_within(level.groups, levels.back().groups)) continue;
-    // Caches that the same SMs share make one level, and of two levels only the outer can be what its name says.
+    // Caches that the same SMs share form one level. If two levels have the same name, only the outer one keeps it.
     if (!levels.empty() && levels.back().groups.size() == level.groups.size()) continue;
     if (level.name.empty() || !names.insert(level.name).second) level.name = "group";
     levels.push_back(std::move(level));

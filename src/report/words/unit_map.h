@@ -1,4 +1,4 @@
-// Which SMs (CUs) belong together, as far as the model knows: near one L2 partition, on one die, behind one cache.
+// Groups of SMs (CUs) that the model knows: near one L2 partition, on one die, behind one cache.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,36 @@
 
 namespace gputopo::report {
 
-using Units = std::vector<std::uint32_t>;  // numbers of SMs
+using Units = std::vector<std::uint32_t>;  // SM numbers
 
 inline constexpr const char* kOnOneDie = "on one die";
 
 struct UnitLevel {
-  std::string name;    // of one group: "L2 partition 1" where numbered, else "GPC"
-  std::string shared;  // what its members have in common: "near one part of the L2 cache"
+  std::string name;    // name of one group: "L2 partition 1" if numbered, otherwise "GPC"
+  std::string shared;  // what the members share: "near one part of the L2 cache"
   bool numbered = false;
   std::vector<Units> groups;
 };
 
-// Levels that nest, the outermost first: every group lies in one group of the level before. What does not nest, what is
-// one group of all and what are groups of one are left out.
+// Returns nested levels, outermost first: every group lies in one group of the previous level. Omits levels that do not
+// nest, that have only one group, or whose groups have one SM each.
 [[nodiscard]] std::vector<UnitLevel> unit_levels(const Topology& topology);
 
-// The same for a drawing, which shows by colours which part of L2 is near: parts are a level only where nothing else
-// groups more SMs than a few.
+// Levels for a drawing, which shows the near L2 part by color. L2 parts are a level only if nothing else groups more
+// than a few SMs.
 [[nodiscard]] std::vector<UnitLevel> drawn_levels(const Topology& topology);
-// Which SMs are near which part of a cache; without groups where that is not known.
+// Returns which SMs are near which part of a cache; no groups if unknown.
 [[nodiscard]] UnitLevel near_parts(const Topology& topology);
 
-// The members of `inner`'s groups that lie within `outer`, in order; those in no group of `inner` as the last one.
+// Returns the groups of `inner` within `outer`, in order. SMs of `outer` in no group of `inner` form the last group.
 [[nodiscard]] std::vector<Units> groups_within(const std::vector<Units>& inner, const Units& outer);
 
 // "0-7, 16-23" for {0, ..., 7, 16, ..., 23}.
 [[nodiscard]] std::string unit_ranges(const Units& units);
 
-// Groups of SMs in a few words: "1 group of 68, 1 group of 64", "66 groups of 2". Empty where the value is no map:
-// none, or an SM is in two groups.
+// "1 group of 68, 1 group of 64", "66 groups of 2". Empty if the value is not a map, or if an SM is in two groups.
 [[nodiscard]] std::string unit_groups_text(const Value& value);
-// Each group's ranges; empty where the value is no map.
+// Returns each group's ranges; empty if the value is not a map.
 [[nodiscard]] std::vector<std::string> unit_groups_ranges(const Value& value);
 
 }  // namespace gputopo::report

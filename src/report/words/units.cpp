@@ -18,7 +18,7 @@ struct Scaled {
 template <std::size_t N>
 Scaled scale(double value, double step, const std::array<std::string_view, N>& units) {
   std::size_t i = 0;
-  // What four digits round up to the next unit is of the next unit.
+  // A value that four digits round up to the next unit uses the next unit.
   constexpr double kRoundsUp = 1 - 0.5e-4;
   while (i + 1 < N && std::abs(value) >= step * kRoundsUp) {
     value /= step;
@@ -27,7 +27,7 @@ Scaled scale(double value, double step, const std::array<std::string_view, N>& u
   return {value, units.at(i)};
 }
 
-// Of words in names, as people write them.
+// Words of names that need another spelling.
 struct Abbreviation {
   std::string_view id;
   std::string_view text;
@@ -67,7 +67,7 @@ std::string readable(std::string_view name) {
 
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
-  // Halves go up as they do on paper: 284.45 is 284.5, though its binary form lies a little below the half.
+  // Rounds halves up as on paper: 284.45 becomes 284.5, although its binary value lies slightly below the half.
   constexpr double kBinaryError = 1e-14;
   value += value * kBinaryError;
   const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
@@ -136,7 +136,7 @@ DetailName detail_name(std::string_view name) {
                                   {"_mhz", "MHz"},
                                   {"_celsius", "\u00b0C"},
                                   {"_watts", "W"}};
-  // What it is of there, not its unit.
+  // Here the suffix names the variable, not the unit.
   if (name.ends_with("_by_warps")) return {readable(name), ""};
   for (const Suffix& suffix : kSuffixes) {
     if (name.size() > suffix.text.size() && name.ends_with(suffix.text)) {

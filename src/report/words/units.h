@@ -1,4 +1,4 @@
-// Names and numbers with units, as people read them.
+// Names and numbers with units, formatted for people.
 #pragma once
 
 #include <string>
@@ -15,21 +15,19 @@ namespace gputopo::report {
 // At most `digits` significant digits, no exponent, no trailing zeros after the point: 4.8, 193, 0.05.
 [[nodiscard]] std::string significant(double value, int digits);
 
-// "192 KiB", "2112 B" (what is under 4 KiB and not whole KiB stays in bytes), "139.8 GiB".
+// "192 KiB", "139.8 GiB". Values under 4 KiB that are not whole KiB stay in bytes: "2112 B".
 [[nodiscard]] std::string human_bytes(double bytes);
 
-// "4.61 TB/s", "930 GB/s": decimal, as vendors and papers give bandwidths.
+// "4.61 TB/s", "930 GB/s": decimal, as in vendors' documents and papers.
 [[nodiscard]] std::string human_bandwidth(double bytes_per_second);
 
-// A value in its unit: bytes and bandwidths as above, lists joined by commas, groups of units as "0+1, 2+3", numbers
-// with four digits.
+// Bytes and bandwidths as above, lists joined by commas, unit groups as "0+1, 2+3", other numbers with four digits.
 [[nodiscard]] std::string human_value(const Value& value, std::string_view unit);
 
 // "0+1+16" for each group.
 [[nodiscard]] std::vector<std::string> group_texts(const UnitGroups& groups);
 
-// The naming rule of details, conditions and columns: what a name ends in is its unit, the rest says in words what it
-// is. "first_miss_bytes" is "first miss" in "B".
+// The name of a detail, condition or column ends in its unit: "first_miss_bytes" is "first miss" in "B".
 struct DetailName {
   std::string label;
   std::string unit;  // "" for counts and names

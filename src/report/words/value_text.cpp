@@ -22,7 +22,7 @@ std::string method_text(const Attribute& attribute) {
 
 namespace {
 
-// "97182023680 B" as "90.51 GiB": reasons are written where nothing knows of units.
+// "97182023680 B" becomes "90.51 GiB". The code that writes reasons does not format units.
 std::string with_readable_bytes(std::string_view text) {
   constexpr std::size_t kFewDigits = 4;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -52,11 +52,11 @@ std::string why_absent(const Attribute& attribute) {
 
 std::string interval_text(const Attribute& attribute) {
   if (!attribute.low || !attribute.high) return "";
-  // Of what was inferred no more is exact than what it was inferred from.
+  // An inferred value is no more exact than the values behind it.
   if (*attribute.low == *attribute.high) return attribute.source == Source::kInferred ? "" : "(exact)";
   std::string low = human_value(*attribute.low, attribute.unit);
   const std::string high = human_value(*attribute.high, attribute.unit);
-  // One unit is enough where both have the same.
+  // One unit is enough if both ends share it.
   const std::size_t low_unit = low.find(' ');
   const std::size_t high_unit = high.find(' ');
   if (low_unit != std::string::npos && high_unit != std::string::npos &&
@@ -94,7 +94,7 @@ std::string latency_text(const Attribute& latency) {
 }
 
 bool is_lower_bound(const Attribute& attribute) {
-  // A count that may be half as much again: of what can be told apart, say.
+  // A count whose interval ends more than 25% above it: for example of things that could be told apart.
   constexpr double kAtLeastSoMuchMore = 0.25;
   const std::optional<double> value = attribute.number();
   return value && *value > 0 && attribute.unit.empty() && attribute.low == value && attribute.high &&
@@ -128,7 +128,7 @@ std::string whole_value_text(const Attribute& attribute) {
 }
 
 std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& attribute) {
-  // Whose list of numbers the details may name one by one, as those of latency_patterns do.
+  // If the value is a list of numbers, a detail with one of them gets the list's unit, as in latency_patterns.
   const auto* list = std::get_if<std::vector<double>>(&attribute.value);
   std::vector<NamedText> texts;
   for (const auto& [name, value] : named) {
@@ -164,7 +164,7 @@ std::string details_text(const Attribute& attribute) {
 std::vector<ValueGroup> value_groups(const Topology& topology) {
   std::vector<ValueGroup> groups;
   for (const MemoryElement& element : topology.memory) {
-    // "device" is the GPU as a whole, as in the JSON; its memory is told apart.
+    // "device" is the whole GPU, as in the JSON, so its memory needs another path.
     groups.push_back(
         {element.id, element.id == "device" ? "memory.device" : element.id, element.title, &element.attributes});
   }
@@ -178,7 +178,7 @@ std::vector<ValueGroup> value_groups(const Topology& topology) {
 }
 
 std::string json_path(std::string_view group, std::string_view attribute) {
-  // Ids of operations hold points, as "fma.f32" does.
+  // Operation ids contain dots: "fma.f32".
   if (group.size() > kInstructions.size() && group.starts_with(kInstructions)) {
     return fmt::format("compute.{}[\"{}\"].{}", kInstructions, group.substr(kInstructions.size() + 1), attribute);
   }

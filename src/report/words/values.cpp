@@ -28,7 +28,7 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
   return attribute != nullptr ? attribute : find(topology.device, id);
 }
 
-// One line: which value, why there is none, and what gives one.
+// Throws one line: the missing value, the reason, and how to obtain it.
 [[noreturn]] void fail(std::string_view format, const std::string& name, const Attribute* attribute,
                        std::string advice) {
   std::string why = "which the report does not have";
@@ -123,7 +123,7 @@ std::optional<std::pair<int, int>> capability_of(const Topology& topology) {
     return pair_of(number_in(std::string_view(*text).substr(0, point)),
                    number_in(std::string_view(*text).substr(point + 1)));
   }
-  // The last two characters are the minor number and the stepping, each one digit to 16.
+  // The last two characters are the minor version and the stepping, one hexadecimal digit each.
   constexpr std::string_view kGfx = "gfx";
   const std::size_t at = topology.architecture.find(kGfx);
   if (at == std::string::npos) return std::nullopt;

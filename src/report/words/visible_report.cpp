@@ -23,7 +23,7 @@ NamedValues visible(const NamedValues& values) {
   return result;
 }
 
-// The samples may be hundreds of megabytes: that there are some is enough.
+// Samples may take hundreds of megabytes. It is enough to show that there are some.
 Attribute visible(const Attribute& attribute) {
   const auto& [value, unit, low, high, source, reason, detail, method, conditions, details, flags, samples] = attribute;
   return {visible(value),

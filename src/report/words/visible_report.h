@@ -1,11 +1,11 @@
-// Reports for a terminal. What formats add themselves (colours) they add to these.
+// Makes reports safe for a terminal. Formats add their own colors afterwards.
 #pragma once
 
 #include "gputopo/model.h"
 
 namespace gputopo::report {
 
-// The report with every text in it a visible line (file/visible.h), its tables of samples empty.
+// Returns the report with every text as a visible line (file/visible.h) and with empty sample tables.
 [[nodiscard]] Topology visible_report(const Topology& topology);
 
 }  // namespace gputopo::report

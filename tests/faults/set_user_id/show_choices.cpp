@@ -1,5 +1,5 @@
-// Prints what the environment has chosen for a program that uses gputopo's objects: the devices that its drivers show
-// and the folder of the system's files. The tests give it the rights of another user.
+// Prints what the environment selects for a program that uses gputopo's objects: the devices that its drivers show,
+// and the root of sysfs. The tests run it with the rights of another user.
 #include <cstdio>
 
 #include "device/driver/sysfs.h"

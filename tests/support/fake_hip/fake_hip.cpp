@@ -1,31 +1,31 @@
-// A HIP runtime and compiler for tests: a GPU whose memory is a machine of the simulator (GPUTOPO_FAKE_HIP_MACHINE,
-// mi210 if not set), which runs the tasks that the host hands to the kernels, and misbehaves as GPUTOPO_FAKE_HIP says.
-//   no_device, no_driver                      what hipGetDeviceCount and hipInit answer
-//   version=N                                 what hipRuntimeGetVersion answers, 60443484 if not set
+// A fake HIP runtime and compiler for tests. Its GPU has the memory of a simulated machine (GPUTOPO_FAKE_HIP_MACHINE,
+// default mi210), runs the tasks that the host passes to the kernels, and misbehaves as GPUTOPO_FAKE_HIP says:
+//   no_device, no_driver                      hipGetDeviceCount or hipInit fails
+//   version=N                                 hipRuntimeGetVersion returns N; default 60443484
 //   bad_source                                the compiler refuses every source, with a log
 //   out_of_memory=N                           the N-th allocation (from 1) fails
-//   launch_failed, illegal_address            what the end of every kernel reports
+//   launch_failed, illegal_address            every kernel ends with this error
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
 //   memory_fault=N                            the N-th kernel faults: the handler of system events is called, or the
-//                                             process ends; neither that kernel nor anything after it comes back
-//   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
-//   no_wall_clock                             the runtime does not tell the rate of the wall clock, which is the host's
-//   slow                                      the GPU's clock is half its maximum
-//   stopped                                   the clock that kernels read hardly runs: a thousandth of what it should
+//                                             process ends; neither that kernel nor any later call returns
+//   no_clocks                                 the runtime reports neither clocks nor the width of the memory bus
+//   no_wall_clock                             the runtime does not report the rate of the wall clock (the host's)
+//   slow                                      the GPU runs at half its maximum clock
+//   stopped                                   the clock that kernels read runs at a thousandth of its rate
 //   masked                                    no block ever runs on the last CU
-//   one_block                                 no second block of an instruction program ever runs
+//   one_block                                 the second block of an instruction program never runs
 //   apart                                     the blocks of an access program do not start together
-//   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
-//                                             one that finds its engine full holds up all behind it
-//   tlbs                                      loads are translated, by 32 entries of each CU and 512 of each die
-//   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
-//   mask_refused, mask_ignored                what becomes of the mask of a stream
-//   gpus=N                                    so many GPUs, which reach one another
-//   bent_link                                 what is copied from one GPU to another does not arrive
+//   dealt                                     blocks go to the shader engines in turn, however many CUs each has; a
+//                                             block whose engine is full holds up all blocks behind it
+//   tlbs                                      each CU has a TLB of 32 entries, each die one of 512
+//   partition=N                               the GPU is partition N (from 0); each partition is one die
+//   mask_refused, mask_ignored                creating a stream with a CU mask fails, or the mask has no effect
+//   gpus=N                                    N GPUs with peer access
+//   bent_link                                 copies from one GPU to another do not arrive
 //   no_gate                                   streams cannot wait for a word of memory
-//   mask_wrong=N                              from the N-th stream (from 1) on, masks leave the CU after theirs
-// Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
-// It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
+//   mask_wrong=N                              from the N-th stream (from 1) on, a mask selects the next CU instead
+// The bits of a stream's CU mask go to the shader engines in turn, as in the kernel driver. The fake interprets the
+// tasks, not the machine code; tests/unit/hip_code_test.cpp tests the code.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -86,7 +86,7 @@ int gpu_count() {
   return is("bent_link") ? 2 : 1;
 }
 
-// Where there are several GPUs little of each: what is measured of their links takes what there is room for.
+// Small if there are several GPUs: measurements of their links use all memory that is free.
 std::size_t most_bytes() {
   constexpr std::size_t kLittle = 96u << 20;
   return gpu_count() > 1 ? kLittle : kMemoryBytes;
@@ -126,7 +126,7 @@ struct FakeProgram {
   std::string code;
 };
 
-// A stream: the CUs that its mask leaves.
+// A stream with the CUs that its mask allows.
 struct FakeStream {
   std::set<std::uint32_t> cus;
   bool is_masked = true;
@@ -134,30 +134,30 @@ struct FakeStream {
   std::uint32_t captured = 0;  // launches
 };
 
-// What was captured of a stream, and the same ready to run.
+// The launches that a stream captured; also serves as the executable graph.
 struct FakeGraph {
   std::uint32_t launches = 0;
 };
 
-// When it was recorded, in ticks of the wall clock.
+// The time of the recording in ticks of the wall clock.
 struct FakeEvent {
   std::uint64_t tick = 0;
 };
 
 struct State {
   sim::MachineSpec machine = machine_of_test();
-  sim::Hierarchy hierarchy{machine};  // emptied for every launch, which is quicker than another L3
+  sim::Hierarchy hierarchy{machine};  // cleared for every launch; faster than building another L3
   std::map<std::uint64_t, std::size_t> allocations;
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
   std::map<FakeStream*, std::unique_ptr<FakeStream>> streams;
   std::map<FakeEvent*, std::unique_ptr<FakeEvent>> events;
   std::map<FakeGraph*, std::unique_ptr<FakeGraph>> graphs;
-  std::set<std::uint32_t> allowed;  // the CUs of the launch that is running
+  std::set<std::uint32_t> allowed;  // CUs that the current launch may use
   test::FakeHipCounts counts;
   int allocation_count = 0;
   int launch_count = 0;
-  std::uint64_t ticks = 1;  // of the wall clock
+  std::uint64_t ticks = 1;  // wall clock
   Status pending = kSuccess;
 
   [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz * (is("slow") ? 0.5 : 1); }
@@ -166,7 +166,7 @@ struct State {
   }
 };
 
-// Of the process: it outlives what hipInit forgets.
+// Belongs to the process: it survives hipInit, which clears the other state.
 struct EventHandler {
   int (*call)(const SystemEvent*, void*) = nullptr;
   void* data = nullptr;
@@ -187,7 +187,7 @@ void hang_if_faulted() {
   while (true) pause();
 }
 
-// As the runtime's own end may.
+// The real runtime may also hang at exit after a fault.
 struct AtTheEnd {
   ~AtTheEnd() { hang_if_faulted(); }
 } at_the_end;
@@ -207,7 +207,7 @@ State& state() {
   return *instance();
 }
 
-// Null for a handle that was not given out.
+// Returns null for an unknown handle.
 template <typename Made, typename Handle>
 Made* known(const std::map<Made*, std::unique_ptr<Made>>& made, Handle handle) {
   const auto found = made.find(reinterpret_cast<Made*>(handle));
@@ -221,14 +221,14 @@ T& at(std::uint64_t address) {
 
 // ---- the dispatcher ----
 
-// The CUs that blocks run on, block by block. `stay`: for how long a block has its place on a CU; forever: kForever.
-// What no block leaves room for is not placed.
+// Returns the CU of each block. `stay` returns how long a block occupies its CU; kForever: until the kernel ends.
+// Blocks without a free place get no CU.
 constexpr std::uint64_t kForever = UINT64_MAX;
-constexpr std::uint64_t kProgram = 1'000'000;  // longer than the others' patience
+constexpr std::uint64_t kProgram = 1'000'000;  // longer than the patience of the other blocks
 
-constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
+constexpr std::uint32_t kEngineShift = 4;  // a CU's physical ID holds the engine above the CU's number
 
-// The CUs in the order of the bits of a mask: the first of each engine, then the second of each that has one.
+// The CUs in the order of the mask bits: the first CU of each engine, then the second of each engine that has one.
 [[maybe_unused]] std::vector<std::uint32_t> cus_of_mask_bits() {
   const auto& ids = *state().machine.info.physical_sm_ids;
   std::map<std::uint32_t, std::vector<std::uint32_t>> engines;
@@ -271,7 +271,7 @@ std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shar
   std::uint64_t now = 0;
   auto engine = places.begin();
   while (cus.size() < blocks) {
-    // The CU of the engine that had the fewest blocks, of those with room.
+    // Among the engine's CUs with a free place, choose the one that had the fewest blocks.
     std::uint64_t free_at = kForever;
     for (const Place& place : engine->second) free_at = std::min(free_at, place.free_at);
     if (free_at == kForever) break;
@@ -321,7 +321,7 @@ class Chase {
  public:
   Chase() : hierarchy_(state().hierarchy) { hierarchy_.start_program(0, 1); }
 
-  // The task by a block on the `cu`-th CU.
+  // Starts the task in a block on CU `cu`.
   void begin(const ChaseTask& task, std::uint32_t cu) {
     BlockRecord& record = at<BlockRecord>(task.result);
     record.claimed = 1;
@@ -444,7 +444,7 @@ void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_
       if (at<BlockRecord>(task.result).claimed != 0) return 0;
       run.begin(task, cu);
       claimed.push_back({&task, cu});
-      return task.turn == 0 ? kProgram : kForever;  // those that take turns wait for one another
+      return task.turn == 0 ? kProgram : kForever;  // blocks that take turns wait for one another
     }
     return at<ChaseTask>(tasks).patience_cycles;
   });
@@ -452,7 +452,6 @@ void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_
     if (block.task->turn != 0) continue;
     for (std::uint32_t step = 0; step < block.task->step_count; ++step) run.take_step(*block.task, block.cu, step);
   }
-  // Blocks of one program take turns.
   for (std::uint32_t step = 0; !claimed.empty() && step < claimed.front().task->step_count; ++step) {
     for (const Claimed& block : claimed) {
       const bool turns =
@@ -475,7 +474,7 @@ void record_block(std::uint64_t records, std::uint32_t block, std::uint32_t cu, 
   record.sm = state().machine.info.physical_sm_ids->at(cu);
 }
 
-// Blocks that take so long, on these CUs.
+// Records blocks on these CUs that run for `ticks`.
 void spend(std::uint64_t records, const std::vector<std::uint32_t>& cus, std::uint64_t ticks) {
   const std::uint64_t begin = state().ticks;
   state().ticks += std::max<std::uint64_t>(1, ticks);
@@ -494,7 +493,7 @@ T argument(void** parameters, std::size_t index) {
   return *static_cast<T*>(parameters[index]);
 }
 
-// The value of a constant of the source: "kInFlight = 4u;".
+// The value of a constant in the source: "kInFlight = 4u;".
 std::uint64_t constant_of(const std::string& source, const std::string& name) {
   const std::size_t found = source.find(name + " = ");
   return found == std::string::npos ? 0 : std::strtoull(source.c_str() + found + name.size() + 3, nullptr, 10);
@@ -525,7 +524,7 @@ void fill_links(const AccessParameters& p) {
   }
 }
 
-// Whether the links of a lane lead where they should.
+// Whether the links of a lane lead to the right addresses.
 bool follows(const AccessParameters& p, std::uint32_t lane) {
   std::uint64_t offset = std::uint64_t{lane} * p.lane_stride % p.bytes;
   std::uint64_t link = p.working_set + offset;
@@ -537,7 +536,7 @@ bool follows(const AccessParameters& p, std::uint32_t lane) {
   return true;
 }
 
-// Where the blocks are that take part, of a launch of `grid` of them, and wait for one another; the others leave.
+// The CUs of the blocks that take part and wait for one another. The other blocks of the `grid` exit.
 std::vector<std::uint32_t> claimed_by(std::uint64_t claims, std::uint32_t grid, std::uint32_t blocks,
                                       std::uint64_t shared_bytes) {
   std::vector<std::uint32_t> cus;
@@ -553,7 +552,7 @@ std::vector<std::uint32_t> claimed_by(std::uint64_t claims, std::uint32_t grid, 
   return cus;
 }
 
-// `grid`: the blocks of the launch, of which `blocks` take part.
+// `grid` is the number of launched blocks; `blocks` of them take part.
 Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t grid, std::uint32_t blocks,
               std::uint32_t threads, std::uint64_t shared_bytes) {
   const std::vector<std::uint32_t> cus = claimed_by(p.claims, grid, blocks, shared_bytes);
@@ -590,7 +589,7 @@ Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32
 
 // ---- operations ----
 
-// As if each took four cycles, as one of a wavefront on 16 lanes does, and a CU had four units for all.
+// Assumes 4 cycles for each operation, as for a wavefront on 16 lanes, and four units per CU for all operations.
 void operation(const OperationParameters& p, std::uint32_t grid, std::uint32_t blocks, std::uint32_t threads,
                std::uint64_t shared_bytes) {
   constexpr double kCycles = 4;
@@ -610,13 +609,13 @@ void operation(const OperationParameters& p, std::uint32_t grid, std::uint32_t b
 
 // ---- blocks that stay ----
 
-// As many as the machine holds begin at once, the next when those are gone. `registers`: of a thread; 0: few.
+// As many blocks start at once as fit; the next start when those end. `registers`: per thread; 0: few.
 void occupancy(const OccupancyParameters& p, std::uint32_t registers, std::uint32_t grid, std::uint32_t threads,
                std::uint64_t shared_bytes) {
   constexpr std::uint32_t kSharedUnit = 512;
   constexpr std::uint64_t kClockRead = 40;
   constexpr std::uint32_t kRegisterUnit = 8;
-  constexpr std::uint32_t kRegistersOfSimd = 512;  // of a lane
+  constexpr std::uint32_t kRegistersOfSimd = 512;  // per lane
   constexpr std::uint32_t kSimds = 4;
   const DeviceInfo& info = state().machine.info;
   std::uint64_t fit = std::min(*info.max_blocks_per_sm, *info.max_threads_per_sm / threads);
@@ -650,7 +649,7 @@ void code_sizes(std::uint64_t result) {
   at<std::uint32_t>(result + sizeof(std::uint32_t)) = 256;
 }
 
-// The program that the tasks were made from.
+// The program from which the tasks were made.
 InstructionProgram program_of(const CodeParameters& p) {
   const auto& ids = *state().machine.info.physical_sm_ids;
   InstructionProgram program;
@@ -723,7 +722,7 @@ void move_bytes(std::uint64_t bytes) {
   state().ticks += kTicksOfCopy + static_cast<std::uint64_t>(static_cast<double>(bytes) / kBytesPerTick);
 }
 
-// Follows the links of a chain, which lead to one another.
+// Follows a chain of pointers.
 void follow(std::uint64_t link, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) link = at<std::uint64_t>(link);
 }
@@ -767,7 +766,7 @@ Status queued_copy(void* to, const void* from, std::size_t bytes) {
 
 extern "C" {
 
-// A process begins anew with it: what went wrong in one test is forgotten in the next.
+// Clears the state, as a new process would, so that errors of one test do not reach the next.
 Status hipInit(unsigned) {
   GPUTOPO_MAY_BE_HOSTILE();
   instance().emplace();
@@ -846,7 +845,7 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
     case DeviceAttribute::kSharedBytesPerBlock:
       return answer(*info.shared_bytes_per_block);
     case DeviceAttribute::kSharedBytesPerSm:
-      return answer(*info.shared_bytes_per_block * info.sm_count);  // as some versions have it
+      return answer(*info.shared_bytes_per_block * info.sm_count);  // some versions report the sum over all SMs
     case DeviceAttribute::kWarpSize:
       return answer(kWavefront);
     case DeviceAttribute::kWallClockKhz:
@@ -958,7 +957,7 @@ Status hipStreamCreateWithFlags(StreamHandle* stream, unsigned) {
   state().streams[made.get()] = std::move(made);
   return kSuccess;
 }
-// What is queued is done at once, however far the gate is.
+// Queued work runs at once, whatever the gate says.
 Status hipStreamWaitValue32(StreamHandle, void*, std::uint32_t, unsigned, std::uint32_t) {
   GPUTOPO_MAY_BE_HOSTILE();
   return is("no_gate") ? kErrorUnknown : state().pending;
@@ -1086,7 +1085,7 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (setting("lost_after") == std::to_string(state().launch_count)) state().pending = kErrorUnknown;
   if (is("launch_failed")) state().pending = kErrorLaunchFailure;
   if (is("illegal_address")) state().pending = kErrorIllegalAddress;
-  if (state().pending != kSuccess) return kSuccess;  // the synchronisation says so
+  if (state().pending != kSuccess) return kSuccess;  // the synchronization reports it
   const auto& function = *reinterpret_cast<FakeFunction*>(handle);
   FakeStream* const stream_of_launch = on == nullptr ? nullptr : known(state().streams, on);
   if (on != nullptr && stream_of_launch == nullptr) return kErrorUnknown;

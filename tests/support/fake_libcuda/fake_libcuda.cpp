@@ -1,23 +1,20 @@
-// A driver library for tests: a small GPU that runs the generated PTX on the host, and misbehaves as GPUTOPO_FAKE_CUDA
-// says.
-//   no_device, old_driver, no_permission, mismatch, busy    what cuInit and opening a context meet
+// A fake driver library for tests: a small GPU that runs the generated PTX on the host and misbehaves as
+// GPUTOPO_FAKE_CUDA says:
+//   no_device, old_driver, no_permission, mismatch, busy    cuInit or opening a context fails
 //   bad_ptx                                                 the compiler refuses every module, with a log
 //   out_of_memory=N                                         the N-th allocation (from 1) fails
-//   no_pinned_memory                                        the host has none for the GPU
-//   illegal_address, launch_failed, lost                    what the end of every kernel reports
+//   no_pinned_memory                                        the host has no pinned memory for the GPU
+//   illegal_address, launch_failed, lost                    every kernel ends with this error
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
-//   crowded                                                 the first two blocks of a launch of several get the same
-//                                                           SM, once
-//   old_gpu, kepler                                         its compute capability is 6.0, 3.5
-//   uuid=N                                                  that is all of its UUID
-//   gpus=N                                                  there are N of them, which reach each other's memory
-//   second_is_busy                                          there are two, and the second gives no context
-//   bent_link                                               there are two, and what is copied between them is lost
-//   slow                                                    the SM clock is half of what it should be
-//   leak_report=FILE                                        writes what is still allocated when the context is
-//                                                           released
-// GPUTOPO_FAKE_FIRST_NUMA_ID=N: the GPUs' memories are the NUMA nodes from N on, and the host's nodes the GPUs'
-// nearest.
+//   crowded                                                 once, the first two blocks of a launch share one SM
+//   old_gpu, kepler                                         the compute capability is 6.0, 3.5
+//   uuid=N                                                  the last byte of the UUID is N
+//   gpus=N                                                  N GPUs with peer access
+//   second_is_busy                                          there are two GPUs, and the second gives no context
+//   bent_link                                               there are two GPUs, and copies between them are lost
+//   slow                                                    the SM clock is half of its normal rate
+//   leak_report=FILE                                        releasing the context writes the remaining allocations
+// GPUTOPO_FAKE_FIRST_NUMA_ID=N: the memory of GPU i is NUMA node N + i, and its nearest host node is node i.
 #include <elf.h>
 
 #include <algorithm>
@@ -61,7 +58,7 @@ struct FakeFunction {
 
 struct State {
   std::map<DevicePointer, std::size_t> allocations;
-  std::set<void*> pinned;  // of the host
+  std::set<void*> pinned;  // host memory
   std::map<void*, std::unique_ptr<FakeModule>> modules;
   std::map<void*, std::unique_ptr<FakeFunction>> functions;
   std::map<void*, std::unique_ptr<FakeLink>> links;
@@ -71,7 +68,7 @@ struct State {
   bool crowded_once = false;
   TextureHandle next_texture = 1;
   std::size_t l2_fetch_bytes = 64;
-  Status pending = kSuccess;  // found by the next synchronisation, and for ever after
+  Status pending = kSuccess;  // reported by the next synchronization and all later calls
 };
 
 State& state() {
@@ -89,7 +86,7 @@ std::string setting(const std::string& name) {
 
 thread_local ContextHandle t_current_context = nullptr;
 
-// Several threads may compile at a time.
+// Several threads may compile at once.
 std::mutex& links_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -117,13 +114,13 @@ bool allocated(std::uint64_t address, std::size_t bytes) {
   return false;
 }
 
-// Where there are several GPUs little of each: what is measured of their links takes what there is room for.
+// Small if there are several GPUs: measurements of their links use all memory that is free.
 std::size_t most_bytes() {
   constexpr std::size_t kLittle = 96u << 20;
   return gpu_count() > 1 ? kLittle : kMemoryBytes;
 }
 
-enum class Part { kWhole, kEnds };  // kEnds: of what is measured over links
+enum class Part { kWhole, kEnds };  // kEnds: for transfers over links
 
 Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool from_device, Part part = Part::kWhole) {
   if (state().pending != kSuccess) return state().pending;
@@ -132,7 +129,7 @@ Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool 
   const auto move = [&](std::uint64_t begin, std::uint64_t count) {
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
   };
-  constexpr std::size_t kMostWhole = 128u << 20;  // of pageable memory, which links copy as results are
+  constexpr std::size_t kMostWhole = 128u << 20;  // link measurements copy pageable memory by the same call as results
   if (part == Part::kEnds || bytes > kMostWhole) {
     gputopo::test::by_ends(bytes, move);
   } else {
@@ -141,7 +138,7 @@ Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool 
   return kSuccess;
 }
 
-// The same of the kernels that stream over links: the parameters, of fewer bytes, at the end of what there is.
+// Shortens the kernels that stream over links: the parameters then name fewer bytes, at the end of the range.
 struct ShortStream {
   DevicePointer memory = 0;
   std::uint64_t bytes = 0;
@@ -161,8 +158,8 @@ ShortStream shortened(void** parameters) {
 
 constexpr std::size_t kInstructionBytes = 16;
 
-// An ELF file with a section ".text.KERNEL" for each kernel, as long as that many instructions are, which is the PTX
-// text itself where it ends.
+// An ELF file with a section ".text.KERNEL" for each kernel. The section size is that of the kernel's instructions,
+// and the PTX text follows the section table.
 std::string image_of(const std::string& ptx) {
   const fake_cuda::Program program = fake_cuda::parse(ptx);
   std::string names(1, '\0');
@@ -183,7 +180,7 @@ std::string image_of(const std::string& ptx) {
   std::string image(reinterpret_cast<const char*>(&header), sizeof(header));
   image += names;
   image.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof(Elf64_Shdr));
-  header.e_flags = static_cast<Elf64_Word>(image.size());  // where the text begins, for cuModuleLoadDataEx
+  header.e_flags = static_cast<Elf64_Word>(image.size());  // offset of the PTX text, for cuModuleLoadDataEx
   std::memcpy(image.data(), &header, sizeof(header));
   return image + ptx + '\0';
 }
@@ -195,7 +192,7 @@ std::string text_of(const char* image) {
   return image + header.e_flags;
 }
 
-// Puts `problem` into the log that the caller gave.
+// Writes `problem` into the caller's log buffer.
 Status refuse(const std::string& problem, unsigned count, const JitOption* options, void** values) {
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == JitOption::kErrorLogBuffer) std::strcpy(static_cast<char*>(values[i]), problem.c_str());
@@ -359,7 +356,7 @@ Status cuCtxSetCurrent(ContextHandle context) {
   t_current_context = context;
   return kSuccess;
 }
-// Not of gputopo, but of a program that has a context of its own.
+// Called by test programs with a context of their own, not by gputopo.
 Status cuCtxGetCurrent(ContextHandle* context) {
   *context = t_current_context;
   return kSuccess;
@@ -369,7 +366,7 @@ Status cuCtxSynchronize() {
   return state().pending;
 }
 
-// An event is when it was recorded: kernels run as they are launched.
+// An event is the time of its recording, because kernels run during the launch call.
 Status cuEventCreate(EventHandle* event, unsigned) {
   GPUTOPO_MAY_BE_HOSTILE(event);
   *event = reinterpret_cast<EventHandle>(new std::chrono::steady_clock::time_point);
@@ -424,12 +421,12 @@ Status cuStreamDestroy_v2(StreamHandle stream) {
   delete reinterpret_cast<int*>(stream);
   return kSuccess;
 }
-// What is queued runs at once: nothing is held back.
+// Queued work runs at once, without waiting.
 Status cuStreamWaitValue32_v2(StreamHandle, DevicePointer, std::uint32_t, unsigned) {
   GPUTOPO_MAY_BE_HOSTILE();
   return kSuccess;
 }
-// Memory of the host is at the same address for all.
+// Host memory has the same address for all GPUs.
 Status cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
   GPUTOPO_MAY_BE_HOSTILE();
   if (is("no_pinned_memory") || bytes > most_bytes()) return kErrorOutOfMemory;
@@ -504,7 +501,7 @@ Status cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
   return copy(to, reinterpret_cast<const void*>(from), bytes, false, true);
 }
-// Kernels run as they are launched, so that nothing need be queued.
+// Kernels run during the launch call, so there is nothing to queue.
 Status cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, StreamHandle) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
   return copy(to, reinterpret_cast<const void*>(from), bytes, false, true, Part::kEnds);
@@ -663,14 +660,14 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     if (!allocated(address, bytes)) throw fake_cuda::AddressError("not allocated");
   };
   try {
-    // Blocks of these kernels wait for one another, and all of them fit on the GPU at a time.
+    // Blocks of these kernels wait for one another, so all of them must run at the same time.
     const std::string& name = function.kernel->name;
     const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
-    // A chase whose tasks name several SMs takes turns between them.
+    // The blocks of a chase whose tasks name several SMs take turns.
     const bool several_sms = name == "chase" && *static_cast<const std::uint32_t*>(parameters[2]) > 1;
     const bool together = name == "code" || name == "lead_code" || name.ends_with("_jumps") || accesses ||
                           several_sms || name.starts_with("operation_");
-    // What the device looks for others with stands between what tests look at.
+    // The device runs "spin" to look for other processes, between the kernels whose counts the tests read.
     now.machine.counts = name != "spin";
     ShortStream stream;
     if (name == "read" || name == "write") {
@@ -688,7 +685,7 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
   return kSuccess;
 }
 
-// A graph of kernels that do nothing: nothing runs.
+// A graph holds only kernels that do nothing, so launching it runs nothing.
 Status cuGraphCreate(GraphHandle* graph, unsigned) {
   GPUTOPO_MAY_BE_HOSTILE(graph);
   *graph = reinterpret_cast<GraphHandle>(1);
@@ -731,8 +728,8 @@ Status cuTexObjectDestroy(TextureHandle handle) {
   return state().machine.textures.erase(handle) == 1 ? kSuccess : 400;
 }
 
-// For tests: how many 4-byte words the last kernel but "spin" loaded (or stored) that lie in one run of `words` words,
-// which begins at the lowest of them, and the least and most often that one of these was.
+// For tests: in the run of `words` 4-byte words from the lowest that the last kernel other than "spin" loaded (or
+// stored), how many it accessed, and the least and greatest number of accesses to one.
 void fakeCudaCoverage(bool stores, std::size_t words, std::size_t* covered, std::uint64_t* least, std::uint64_t* most) {
   const auto& counts = stores ? state().machine.stores_to_word : state().machine.loads_of_word;
   *covered = 0;

@@ -51,16 +51,16 @@ namespace {
 
 using Code = Instruction::Code;
 
-// Shared memory does not start at 0 of its window on recent GPUs either.
+// Shared memory does not start at offset 0 of its window on recent GPUs either.
 constexpr std::uint64_t kSharedWindowStart = 1024;
 constexpr std::uint64_t kLocalWindowStart = 512;
 
-// Invented costs in cycles. Every reading of %globaltimer takes a millisecond, or waiting for it would take for ever.
+// Invented costs in cycles. A reading of %globaltimer costs 1 ms, or kernels would wait for it forever.
 constexpr std::uint64_t kInstructionCycles = 2;
 constexpr std::uint64_t kGlobalLoadCycles = 200;
 constexpr std::uint64_t kOtherLoadCycles = 30;
 constexpr std::uint64_t kTimerReadingCycles = 1'500'000;
-// Instructions after which the next of several blocks that wait for one another has its turn.
+// Instructions of one turn, for blocks that wait for one another.
 constexpr int kTurn = 2000;
 
 std::string trim(const std::string& text) {
@@ -197,7 +197,7 @@ class Parser {
     return false;
   }
 
-  // ".func (.reg .b32 %result) name(.reg .b32 %a, .reg .b32 %b)" and its lines.
+  // Parses ".func (.reg .b32 %result) name(.reg .b32 %a, .reg .b32 %b)" and its lines.
   void parse_function(const std::string& header) {
     const auto names = [&](std::size_t open) {
       std::vector<std::string> registers;
@@ -218,8 +218,8 @@ class Parser {
     }
   }
 
-  // "call (%result), name, (%a, %b);" becomes the lines of the function. Its registers and labels are the kernel's
-  // then, so a kernel may call it once.
+  // Replaces "call (%result), name, (%a, %b);" by the lines of the function. Its registers and labels then belong to
+  // the kernel, so a kernel may call each function only once.
   void expand_call(const std::string& line) {
     const std::size_t end_of_results = line.find(')');
     const std::size_t open = line.rfind('(');
@@ -385,7 +385,7 @@ class Parser {
       for (const std::string& operand : split(rest, ','))
         instruction.operands.push_back(parse_operand(operand, kernel));
     }
-    // The others work on one register each.
+    // All other instructions take one register per operand.
     constexpr Code kOfLists[] = {Code::kLoadParameter, Code::kLoadGlobal,  Code::kLoadShared, Code::kLoadConstant,
                                  Code::kStoreGlobal,   Code::kStoreShared, Code::kTexture};
     const bool has_list = std::any_of(instruction.operands.begin(), instruction.operands.end(),
@@ -405,7 +405,7 @@ class Parser {
   std::istringstream input_;
   int number_ = 0;
   std::map<std::string, Function> functions_;
-  std::deque<std::string> expanded_;  // lines that come before the next of the input
+  std::deque<std::string> expanded_;  // lines that precede the next line of the input
   Program program_;
   std::map<std::string, int> registers_;
 };
@@ -416,10 +416,10 @@ struct Thread {
   unsigned id = 0;
   bool ended = false;
   std::vector<std::byte> local;
-  int reduces_into = -1;  // the register that takes whether any thread of the barrier says so
+  int reduces_into = -1;  // register that receives whether any thread at the barrier had a true predicate
 };
 
-// One block, its threads taking turns between barriers.
+// One block. Its threads run in turn between barriers.
 class Block {
  public:
   Block(Machine& machine, const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments,
@@ -446,7 +446,7 @@ class Block {
     }
   }
 
-  // Runs to the next barrier, and not much more than `most` instructions unless that is 0. False: it has ended.
+  // Runs to the next barrier, or for about `most` instructions (0: no limit). Returns false if all threads ended.
   bool take_turn(int most) {
     for (; turn_ < threads_.size(); ++turn_) {
       if (!threads_[turn_].ended && !run_to_barrier(threads_[turn_], most)) return true;
@@ -463,7 +463,7 @@ class Block {
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
  private:
-  // False: after `most` instructions it has not come to one.
+  // Returns false if the thread has not reached a barrier after `most` instructions.
   bool run_to_barrier(Thread& thread, int most) {
     for (int i = 0; most == 0 || i < most; ++i) {
       if (thread.next >= kernel_.code.size()) throw PtxError("ran off the end of " + kernel_.name);
@@ -529,7 +529,7 @@ class Block {
     }
   }
 
-  // The memory of an access, after its bounds and its alignment are checked.
+  // Checks the bounds and alignment of an access and returns its memory.
   std::byte* memory(const Instruction& instruction, const Operand& operand, Thread& thread, std::size_t bytes) {
     const std::uint64_t address = (operand.reg >= 0 ? thread.registers[operand.reg] : 0) + operand.value;
     const auto check = [&](bool inside) {
@@ -583,7 +583,7 @@ class Block {
   void store(const Instruction& instruction, Thread& thread) {
     const Operand& source = instruction.operands[1];
     const bool immediate = source.kind == Operand::Kind::kImmediate;
-    const std::span<const int> from = registers_of(source);  // one of none where it is a number
+    const std::span<const int> from = registers_of(source);  // unused for an immediate
     std::byte* to = memory(instruction, instruction.operands[0], thread, instruction.bytes * from.size());
     if (instruction.code == Code::kStoreGlobal) count(machine_.stores_to_word, to, instruction.bytes * from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -592,7 +592,7 @@ class Block {
     }
   }
 
-  // An atomic: what was there.
+  // An atomic operation; returns the old value.
   template <typename Word = std::uint32_t, typename Change>
   Word replace(const Instruction& instruction, Thread& thread, Change change) {
     cycles_ += instruction.code == Code::kAddShared ? kOtherLoadCycles : kGlobalLoadCycles;
@@ -656,7 +656,7 @@ class Block {
       case Code::kMadWide:
         return out(in(1) * in(2) + in(3), 8);
       case Code::kFma:
-        return out(in(1) * in(2) + in(3), instruction.bytes);  // nobody looks at the number
+        return out(in(1) * in(2) + in(3), instruction.bytes);  // no test reads the result
       case Code::kDiv:
         return out(in(2) == 0 ? UINT64_MAX : in(1) / in(2), instruction.bytes);  // unspecified in PTX
       case Code::kRem:
@@ -714,8 +714,8 @@ class Block {
   std::uint64_t cycles_;
   std::vector<std::byte> shared_;
   std::vector<Thread> threads_;
-  std::size_t turn_ = 0;  // the thread that goes on
-  bool any_ = false;      // of those that came to a reducing barrier
+  std::size_t turn_ = 0;  // the thread that runs next
+  bool any_ = false;      // result of the reducing barrier so far
 };
 
 }  // namespace

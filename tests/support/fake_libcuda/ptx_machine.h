@@ -1,6 +1,5 @@
-// Runs the PTX that gputopo generates, slowly and on the host, so that the CUDA device can be tested without a GPU.
-// Knows the instructions that the generators use and refuses any other, checks every address, and counts invented
-// cycles.
+// Runs the generated PTX on the host, slowly, so that the CUDA device can be tested without a GPU. Accepts only the
+// instructions that the generators use, checks every address, and counts invented cycles.
 #pragma once
 
 #include <array>
@@ -19,13 +18,13 @@ class PtxError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Thrown for an access outside what is allocated.
+// Thrown for an access outside allocated memory.
 class AddressError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Registers that a thread finds its place and the time in.
+// Special registers for a thread's position and the time.
 enum class Special : std::uint8_t { kThread, kWarp, kThreads, kBlock, kBlockY, kBlocks, kSm, kClock, kTimer };
 
 struct Operand {
@@ -40,16 +39,16 @@ struct Operand {
 struct Instruction {
   int guard = -1;
   bool guard_negated = false;
-  std::vector<std::string> op;  // split at the dots
+  std::vector<std::string> op;  // parts between the dots
   std::vector<Operand> operands;
-  std::vector<std::size_t> targets;  // of a branch: one, or those that its operand chooses from
+  std::vector<std::size_t> targets;  // of a branch: one target, or a list that the operand indexes
   int line = 0;
   // Decoded from `op`.
   enum class Code : std::uint8_t;
   Code code{};
-  std::uint8_t bytes = 4;  // of the type at its end
-  bool reduces = false;    // of a barrier
-  // Of a comparison, and how its result meets that of another.
+  std::uint8_t bytes = 4;  // of the type suffix
+  bool reduces = false;    // barrier with a reduction
+  // The relation of a comparison, and how its result combines with another predicate.
   enum class Relation : std::uint8_t { kEqual, kNotEqual, kLess, kNotLess } relation{};
   enum class Join : std::uint8_t { kNone, kAnd, kOr } join{};
 };
@@ -65,7 +64,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   std::vector<Instruction> code;
   std::size_t registers = 0;
-  std::size_t local_bytes = 0;  // of each thread
+  std::size_t local_bytes = 0;  // per thread
 };
 
 struct TextureView {
@@ -80,7 +79,7 @@ struct Program {
   std::vector<std::byte> constant_bank;
 };
 
-// Throws PtxError with the line.
+// Throws PtxError, which names the line.
 [[nodiscard]] Program parse(const std::string& ptx);
 
 struct Grid {
@@ -88,7 +87,7 @@ struct Grid {
   unsigned blocks_y = 1;
   unsigned threads = 1;
   std::size_t shared_bytes = 0;
-  bool blocks_wait_for_one_another = false;  // they then take turns; else one runs after the other
+  bool blocks_wait_for_one_another = false;  // such blocks run in turns; otherwise one block runs after the other
 };
 
 // How often each 4-byte word of memory was accessed.
@@ -100,7 +99,7 @@ class WordCounts {
     for (Address word = first / 4; word < (first + bytes) / 4; ++word) ++page_of(word)[word % kWords];
   }
   void clear() { pages_.clear(); }
-  // In the order of their addresses, of those that were accessed.
+  // Visits the accessed words in the order of their addresses.
   void for_each(const std::function<void(Address, std::uint64_t count)>& visit) const {
     for (const auto& [number, page] : pages_) {
       for (std::size_t i = 0; i < kWords; ++i) {
@@ -113,7 +112,7 @@ class WordCounts {
   static constexpr std::size_t kWords = 16384;
   using Page = std::array<std::uint32_t, kWords>;
 
-  // Accesses lie beside one another: most are to the page of the last.
+  // Neighboring accesses usually fall into the same page as the last one.
   Page& page_of(std::uint64_t word) {
     if (pages_.empty() || last_number_ != word / kWords) {
       last_number_ = word / kWords;
@@ -133,7 +132,7 @@ class Machine {
   std::function<unsigned(unsigned block)> sm_of_block;
   std::uint64_t cycles_per_microsecond = 1500;
   std::map<std::uint64_t, TextureView> textures;
-  // Of the last run that counts: loads from global memory (through textures too), and stores there.
+  // Loads from global memory (textures included) and stores to it, in the last run with `counts` set.
   WordCounts loads_of_word;
   WordCounts stores_to_word;
   bool counts = true;

@@ -1,7 +1,7 @@
-// A management library for tests: answers for any device what GPUTOPO_FAKE_NVML says, "busy=80,processes=2,throttle=4".
-// With "nvlinks=4" it has so many links to a switch, of 25 GB/s each.
-// With "mig=1" there is a GPU of 7 compute slices and 40 GiB with two instances: 4g.20gb, whose UUID is all zeros but
-// for its last digit, 4, and 1c.3g.20gb, whose is 3.
+// A fake management library for tests. GPUTOPO_FAKE_NVML sets its answers for every device:
+// "busy=80,processes=2,throttle=4". "nvlinks=4" adds four links to a switch, of 25 GB/s each. "mig=1" gives a GPU of
+// 7 compute slices and 40 GiB with two instances: 4g.20gb and 1c.3g.20gb. Their UUIDs are all zeros except for the
+// last digit, which is 4 and 3.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// The number after "key=", 0 without.
+// The number after "key=", or 0 if the key is not set.
 unsigned long long setting(const char* key) {
   const char* text = std::getenv("GPUTOPO_FAKE_NVML");
   const char* found = text == nullptr ? nullptr : std::strstr(text, key);
@@ -23,7 +23,7 @@ constexpr int kNotSupported = 3;
 
 int device;
 
-// A part of the GPU.
+// A MIG instance.
 struct Instance {
   const char* uuid;
   const char* name;
@@ -37,9 +37,9 @@ Instance instances[] = {
 };
 constexpr unsigned kMaxInstances = 7;
 constexpr unsigned long long kGpuBytes = 40ull << 30;
-constexpr unsigned long long kInstanceBytes = kGpuBytes / 2 - (300ull << 20);  // some is the driver's
+constexpr unsigned long long kInstanceBytes = kGpuBytes / 2 - (300ull << 20);  // the driver reserves some
 
-// What the library fills in, as the headers of NVIDIA's management library have it.
+// These structs have the layout of NVIDIA's headers.
 struct Attributes {
   unsigned sm_count;
   unsigned shared_engines[5];
@@ -67,7 +67,7 @@ struct Field {
   unsigned long long value;
 };
 
-// Null for the GPU.
+// Returns null for the whole GPU.
 const Instance* instance_at(void* handle) {
   for (const Instance& one : instances) {
     if (handle == &one) return &one;
@@ -109,7 +109,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
   *count = static_cast<unsigned>(setting("processes="));
   return *count == 0 ? 0 : kInsufficientSize;
 }
-// Not what this GPU tells, unless it is made to.
+// This GPU does not report its maximum clock, except as the hostile call.
 int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) {
   GPUTOPO_MAY_BE_HOSTILE(mhz);
   return kNotSupported;
@@ -182,7 +182,7 @@ int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   *milliwatts = static_cast<unsigned>(setting("milliwatts="));
   return *milliwatts == 0 ? kNotSupported : 0;
 }
-// Four joules more at each reading.
+// Each reading returns 4 J more.
 int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
   GPUTOPO_MAY_BE_HOSTILE(millijoules);
   static std::atomic<unsigned long long> taken = 1'000'000;

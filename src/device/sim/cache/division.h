@@ -1,11 +1,11 @@
-// Divisions by what stays the same.
+// Divisions by a fixed divisor.
 #pragma once
 
 #include <cstdint>
 
 namespace gputopo::sim {
 
-// In a fraction of the time that a division takes, while dividend * divisor is below 2^64.
+// Takes a fraction of the time of a division. Valid while dividend * divisor is below 2^64.
 class Division {
  public:
   explicit Division(std::uint64_t divisor) : divisor_(divisor), reciprocal_(~std::uint64_t{0} / divisor + 1) {}
@@ -23,7 +23,7 @@ class Division {
   }
 
  private:
-  // The quotient, or one more.
+  // Returns the quotient, or one more.
   [[nodiscard]] std::uint64_t guess_of(std::uint64_t dividend) const {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>(Wide{dividend} * reciprocal_ >> 64);

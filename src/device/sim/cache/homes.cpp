@@ -9,8 +9,8 @@
 namespace gputopo::sim {
 namespace {
 
-// What is at home in one place: 4 KiB, as on an H200, but less than a partition has sets for, and what any cache of the
-// machine fetches at once lies in one.
+// The size of a block with one home: 4 KiB as on an H200, less if a run is shorter, but at least what any cache of the
+// machine fetches at once.
 std::uint64_t home_block_bytes(const MachineSpec& spec, const CacheSpec& cache, std::uint64_t run_bytes) {
   constexpr std::uint64_t kHomeBytes = 4096;
   std::uint64_t bytes = std::max<std::uint64_t>(cache.line_bytes, std::min(kHomeBytes, std::bit_floor(run_bytes)));
@@ -35,7 +35,7 @@ HomeMap::HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint6
 std::uint32_t HomeMap::home_of_block(std::uint64_t block) const {
   const std::uint64_t run = by_blocks_of_a_run_.quotient(block);
   const std::uint64_t place = by_blocks_of_a_run_.remainder(block);
-  // Of as many runs as there are partitions each has the block at this place once.
+  // In each aligned group of `partitions_` runs, the blocks at this place have each partition as their home once.
   RandomSource random(derive_seed(place, by_partitions_.quotient(run)));
   return static_cast<std::uint32_t>(by_partitions_.remainder(run + random.below(partitions_)));
 }

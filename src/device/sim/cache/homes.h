@@ -1,4 +1,4 @@
-// Where the lines of a cache with partitions are at home.
+// The home partitions of the lines of a partitioned cache.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace gputopo::sim {
 
-// In which partition of a cache each line is at home. Every run of as many lines as a partition has sets, and the runs
-// behind it, are dealt out so that a contiguous array is at home in all partitions alike, and evenly in their sets.
+// The home partition of each line. A run has as many lines as a partition has sets. Runs are dealt out so that a
+// contiguous array has its homes in all partitions alike, and evenly in their sets.
 class HomeMap {
  public:
   HomeMap() = default;
-  // `block_bytes`: what is at home in one place, a power of two.
+  // `block_bytes`: size of a block with one home, a power of two.
   HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint64_t blocks_of_a_run);
 
   [[nodiscard]] std::uint32_t home_of(std::uint64_t address) const {
@@ -24,9 +24,9 @@ class HomeMap {
     }
     return last_home_;
   }
-  // Of the bytes that are at home in one place.
+  // log2 of the bytes of a block with one home.
   [[nodiscard]] unsigned block_shift() const { return block_shift_; }
-  // Of as many runs as there are partitions, from a multiple of that many on, each partition has each place once.
+  // In each aligned group of this many runs, the blocks at one place have each partition as their home once.
   [[nodiscard]] std::uint32_t partitions() const { return partitions_; }
   [[nodiscard]] std::uint64_t run_bytes() const { return by_blocks_of_a_run_.divisor() << block_shift_; }
 
@@ -37,15 +37,15 @@ class HomeMap {
   unsigned block_shift_ = 0;
   Division by_partitions_{1};
   Division by_blocks_of_a_run_{1};
-  // What was asked for last: loads in a row are mostly of one block.
+  // The last answer: consecutive loads are mostly in one block.
   mutable std::uint64_t last_block_ = ~std::uint64_t{0};
   mutable std::uint32_t last_home_ = 0;
 };
 
-// Of a cache that has partitions.
+// `cache` must have partitions.
 [[nodiscard]] HomeMap homes_of(const MachineSpec& spec, const CacheSpec& cache);
 
-// The L2 partition that an SM is near.
+// The L2 partition near an SM.
 [[nodiscard]] std::uint32_t partition_of_sm(const MachineSpec& spec, std::uint32_t sm);
 
 }  // namespace gputopo::sim

@@ -24,7 +24,7 @@ std::uint64_t set_count(const CacheSpec& spec, std::uint64_t lines) {
     }
     return lines / spec.ways;
   }
-  // Protected ways are of whole sets.
+  // Segmented LRU keeps its ways if whole sets remain.
   if (spec.replacement == Replacement::kSegmentedLru && lines % spec.ways == 0) return lines / spec.ways;
   const std::uint64_t full_sets = spec.size_bytes / spec.line_bytes / spec.ways;
   return std::min(full_sets, lines);
@@ -138,7 +138,7 @@ std::uint32_t CacheIndex::folded(std::uint64_t row) const {
   return static_cast<std::uint32_t>(folded & (sets_ - 1));
 }
 
-// Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic then
+// Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4). The cubic then
 // makes the first sets larger targets and the last ones smaller.
 std::uint32_t CacheIndex::mixed(std::uint64_t row) const {
   const auto place = static_cast<std::uint32_t>(row & mixed_mask_);

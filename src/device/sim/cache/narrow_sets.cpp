@@ -6,19 +6,19 @@
 namespace gputopo::sim {
 namespace {
 
-// How many loads ahead lines are brought nearer that the host's own caches do not hold.
+// Prefetch distance in loads, if the simulated cache does not fit the host's caches.
 constexpr std::size_t kPrefetchDistance = 12;
-// Up to so many ways it takes less to look at all than to guess wrong where a line is.
+// Up to this many ways, comparing all of them takes less time than a mispredicted branch.
 constexpr std::uint32_t kFewWays = 16;
 
-// Of a way of a tree: the nodes above it, and those of them that point right once it was accessed, as it lies left.
+// The nodes above a way of a tree, and those of them that point right after an access because the way lies to the left.
 struct Away {
   std::uint64_t nodes = 0;
   std::uint64_t right = 0;
 };
 using AwaysOfTree = std::array<Away, NarrowSets::kMaxWays>;
 
-// Of each way of trees of so many.
+// By the ways of the tree, then by the way.
 constexpr std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> kAways = [] {
   std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> aways{};
   for (std::uint32_t ways = 1; ways < aways.size(); ++ways) {
@@ -38,7 +38,7 @@ constexpr std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> kAways = [] {
 NarrowSets::NarrowSets(const CacheGeometry& geometry)
     : index_(geometry),
       victim_(geometry),
-      // Of one way there is nothing to choose.
+      // One way leaves nothing to choose.
       replacement_(most_ways_of(geometry) == 1 ? Replacement::kLru : geometry.replacement),
       protected_ways_(geometry.protected_ways),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
@@ -136,7 +136,7 @@ void NarrowSets::save_set(Set& set) {
 }
 
 void NarrowSets::start_set(Set& set) {
-  set.used = 0;  // what it holds of another program need not be kept
+  set.used = 0;  // lines of another program need not be saved
   save(set);
   set.program = program_;
   set.state = replacement_ == Replacement::kLru ? set.ways : 0;
@@ -201,7 +201,7 @@ bool NarrowSets::access_one(std::uint32_t set_index, std::uint64_t line, std::ui
 
 template <Replacement kPolicy>
 std::uint32_t NarrowSets::way_of(const Set& set, std::size_t first, std::uint64_t line) {
-  if (line > highest_line_) {  // a walk through memory that nobody has walked through: in no way
+  if (line > highest_line_) {  // the program has loaded no line so high: it is in no way
     highest_line_ = line;
     return kNoWay;
   }
@@ -214,7 +214,7 @@ std::uint32_t NarrowSets::way_of(const Set& set, std::size_t first, std::uint64_
     }
     return kNoWay;
   }
-  // Where it is cannot be guessed: the host looks at all.
+  // The place is hard to predict, so the host compares all.
   std::uint32_t found = kNoWay;
   for (std::uint32_t way = 0; way < set.used; ++way) found = lines[way] == line ? way : found;
   return found;
@@ -257,7 +257,7 @@ std::uint32_t NarrowSets::insert(Set& set, std::uint64_t line, std::uint32_t sec
   return front;
 }
 
-// A free way, or in a full set the one to replace.
+// Returns a free way, or the victim in a full set.
 template <Replacement kPolicy>
 std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
   if (set.used < set.ways) {
@@ -340,7 +340,7 @@ void NarrowSets::straighten(Set& set, std::size_t first) {
 
 void NarrowSets::make_newest(Set& set, std::size_t first, std::uint32_t way) {
   const auto newest = static_cast<std::uint32_t>(set.state);
-  // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
+  // Turning the ring makes the oldest line the newest: the common case of a cyclic chase.
   if (way == oldest_of(set)) {
     set.state = way;
     return;
@@ -375,7 +375,7 @@ void NarrowSets::point_away(Set& set, std::uint32_t way) {
   set.state = (set.state & ~away.nodes) | away.right;
 }
 
-// The first that is not expected before the longest interval; where there is none, all grow older until there is.
+// Returns the first way with the longest interval, 3. If no way has that, all intervals grow until one does.
 std::uint32_t NarrowSets::way_expected_last(Set& set) {
   const auto interval = [&](std::uint32_t way) { return set.state >> (2 * way) & 3; };
   std::uint64_t longest = 0;

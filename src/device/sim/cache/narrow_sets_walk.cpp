@@ -1,4 +1,4 @@
-// What a walk through new memory leaves in a cache: told from its end, or of each set when it is asked.
+// Walks through new memory that a cache takes from their end, or for each set when the set is used.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -22,10 +22,10 @@ bool NarrowSets::can_replay(const LineWalk& walk) const { return replays() && in
 std::optional<bool> NarrowSets::take_walk(const LineWalk& walk) {
   if (!index_.goes_by_turns()) return std::nullopt;
   const WalkedLines walked(walk, sets_.size());
-  // What is replayed may leave lines from before.
+  // A replayed walk may leave earlier lines in place.
   const std::optional<bool> is_overfull = replays() ? false : walked.is_overfull(least_ways_, stride_);
   if (!is_overfull) return std::nullopt;
-  // Of a walk that fills all sets nothing before it matters.
+  // If a walk fills all sets, nothing before it matters.
   if (!goes_on(walk) && !*is_overfull) return std::nullopt;
   walked_ = walked;
   last_ = {};

@@ -18,11 +18,11 @@ std::uint32_t WalkedLines::newest(std::uint32_t set, std::uint64_t first, std::u
 }
 
 std::optional<bool> WalkedLines::is_overfull(std::uint64_t least_ways, std::uint64_t most_ways) const {
-  // What each set gets at least, and what one of them gets at most.
+  // Every set gets at least `least` lines, and none gets more than `most`.
   std::uint64_t least = walk_.lines / sets_;
   std::uint64_t most = least;
   if (walk_.home) {
-    // The partition gets one line of each set in so many that begin with a run; the walk does not.
+    // A set gets one of every `partitions` lines that begin with a run, but the walk may begin elsewhere.
     if (walk_.home->map.run_bytes() != sets_ << walk_.home->line_shift) return std::nullopt;
     const std::uint64_t rounds = least / walk_.home->map.partitions();
     least = rounds == 0 ? 0 : rounds - 1;

@@ -1,5 +1,5 @@
-// Which lines of a walk through new memory a set of a cache gets, where lines belong to the sets by turns: what a walk
-// leaves in a set is then told when the set is asked, and costs nothing where it never is.
+// The lines of a walk through new memory that come to each set, if consecutive lines belong to consecutive sets. What a
+// walk leaves in a set is computed when the set is used, and costs nothing if it never is.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace gputopo::sim {
 
-// A walk through memory of which a cache holds nothing: line after line.
+// A walk, line by line, through memory of which the cache holds nothing.
 struct LineWalk {
-  // Only lines that are at home in this partition come to the cache.
+  // Only lines with their home in this partition come to the cache.
   struct Home {
     HomeMap map;
     std::uint32_t partition = 0;
@@ -20,25 +20,24 @@ struct LineWalk {
 
   std::uint64_t first_line = 0;
   std::uint64_t lines = 0;
-  std::uint64_t done = 0;          // the first of them that have been walked before
-  std::uint32_t sectors = 1;       // that are loaded of each
-  std::uint32_t last_sectors = 1;  // of the last
+  std::uint64_t done = 0;          // leading lines that were walked before
+  std::uint32_t sectors = 1;       // loaded from each line
+  std::uint32_t last_sectors = 1;  // loaded from the last line
   std::optional<Home> home;
 };
 
 class WalkedLines {
  public:
   WalkedLines() = default;
-  // In a cache of so many sets.
   WalkedLines(const LineWalk& walk, std::uint64_t sets) : walk_(walk), sets_(sets) {}
 
   [[nodiscard]] bool is_empty() const { return walk_.lines == 0; }
   [[nodiscard]] const LineWalk& walk() const { return walk_; }
-  // Of the set's lines from the `first`-th of the walk on the newest, but `most` at most: how many they are; and they,
-  // the newest first.
+  // Finds the newest lines of the set, `most` at most, that are the `first`-th of the walk or later. Writes them newest
+  // first, and returns their number.
   std::uint32_t newest(std::uint32_t set, std::uint64_t first, std::uint32_t most, std::uint64_t* lines,
                        std::uint32_t* sectors) const;
-  // All of them, in the order of the walk: visit(line, sectors).
+  // Visits all of them in the order of the walk: visit(line, sectors).
   template <typename Visit>
   void for_each_of(std::uint32_t set, std::uint64_t first, const Visit& visit) const {
     const std::uint64_t oldest = oldest_of(set);
@@ -47,13 +46,13 @@ class WalkedLines {
       if (comes_here(number)) visit(walk_.first_line + number, sectors_of(number));
     }
   }
-  // More than a set can get.
+  // An upper bound of the lines of a set.
   [[nodiscard]] std::uint64_t most_of_set() const { return walk_.lines / sets_ + 1; }
-  // Whether it brings more to each set than its ways, of so many. Nothing where that takes a count.
+  // Whether every set gets more lines than its ways, which lie in this range. Nothing if only counting could tell.
   [[nodiscard]] std::optional<bool> is_overfull(std::uint64_t least_ways, std::uint64_t most_ways) const;
 
  private:
-  // Of the lines that belong to the set the number of the first in the walk, if it goes that far.
+  // The number in the walk of the set's first line, even if the walk ends before it.
   [[nodiscard]] std::uint64_t oldest_of(std::uint32_t set) const {
     return (set + sets_ - walk_.first_line % sets_) % sets_;
   }

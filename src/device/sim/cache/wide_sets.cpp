@@ -8,7 +8,7 @@
 namespace gputopo::sim {
 namespace {
 
-// For how many loads at once lines are brought nearer that the host's own caches do not hold.
+// Loads whose lines are prefetched together if the simulated cache does not fit the host's caches.
 constexpr std::size_t kPrefetchedLoads = 16;
 
 }  // namespace
@@ -60,13 +60,13 @@ void WideSets::rollback(std::uint64_t seed) {
 
 bool WideSets::is_at_checkpoint() {
   if (!replaces_by_age(replacement_)) {
-    // What was there first is in the first change of each place.
+    // The first change of each place holds the value at the checkpoint.
     std::unordered_set<const void*> compared;
     return std::ranges::all_of(changes_, [&](const Change& change) {
       return !compared.insert(change.where).second || std::memcmp(change.where, change.old.data(), change.bytes) == 0;
     });
   }
-  // Which way a line is in decides nothing.
+  // The way that holds a line does not matter.
   const std::vector<std::uint32_t> sets = changed_sets();
   const std::vector<std::uint64_t> now = lines_by_age(sets);
   std::for_each(changes_.rbegin(), changes_.rend(), swap);
@@ -127,8 +127,7 @@ void WideSets::access(std::span<const std::uint64_t> lines, const std::uint32_t*
   }
 }
 
-// In steps that each need what the step before brought: where to look, what is there, what would be replaced, and where
-// that is listed.
+// Each step needs what the one before fetched: bucket and set, the line's slot, the victim's slot, its bucket.
 void WideSets::prefetch(std::span<const std::uint64_t> lines, const std::uint32_t* sets) const {
   const auto likely_slot = [&](std::size_t i) -> const Slot& {
     return slots_[slot_at(sets[i], likely_victim(sets[i]))];
@@ -184,7 +183,7 @@ std::uint32_t WideSets::replace_way(std::uint32_t set_index) {
   switch (replacement_) {
     case Replacement::kLru:
     case Replacement::kFifo:
-      return set.newest = likely_victim(set_index);  // round the ring: the oldest
+      return set.newest = likely_victim(set_index);  // the oldest, at the end of the ring
     case Replacement::kRandom: {
       chose_at_random_ = true;
       const std::uint32_t way = likely_victim(set_index);
@@ -192,7 +191,7 @@ std::uint32_t WideSets::replace_way(std::uint32_t set_index) {
       return way;
     }
     case Replacement::kTreePlru:
-    case Replacement::kSegmentedLru:  // of narrow sets only, as SRRIP
+    case Replacement::kSegmentedLru:  // only narrow sets have this and SRRIP
     case Replacement::kSrrip:
       break;
   }

@@ -1,5 +1,5 @@
-// The lines of a simulated cache with wide sets. A lookup, a hit and a replacement take constant time whatever the
-// number of ways: lines are found through a hash table and each set keeps its lines in a list by age.
+// The sets of a simulated cache with many ways. A lookup, a hit and a replacement take constant time for any number of
+// ways: a hash table finds the lines, and each set keeps its lines in a list by age.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class WideSets {
  public:
   explicit WideSets(const CacheGeometry& geometry);
 
-  // As Cache's.
+  // Same as in Cache.
   void start_program(std::uint64_t seed);
   void checkpoint();
   void rollback(std::uint64_t seed);
@@ -26,7 +26,7 @@ class WideSets {
   [[nodiscard]] bool is_at_checkpoint();
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
-  // Loads a sector of each of up to kMaxLoadsAtOnce lines, one after another; `sectors` and `hits` are as long.
+  // Loads a sector of each of up to kMaxLoadsAtOnce lines, in order. `sectors` and `hits` have as many elements.
   void access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits);
 
   [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const {
@@ -45,7 +45,7 @@ class WideSets {
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::uint64_t kLineMask = (1ull << 48) - 1;
 
-  // Slots lie way by way: way 0 of every set, then way 1, so that a contiguous array's lines are neighbours here too.
+  // Way 0 of every set comes first, then way 1, so the lines of a contiguous array are neighbors here too.
   struct Slot {
     std::uint64_t line : 48;
     std::uint64_t way : 16;
@@ -53,25 +53,25 @@ class WideSets {
     std::uint32_t next_in_bucket;
   };
 
-  // What older programs listed is not there any more.
+  // A bucket of an earlier program is empty.
   struct Bucket {
     std::uint32_t program = 0;
     std::uint32_t first_slot = kNone;
   };
 
-  // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring
-  // lies in one or two lines of the host's cache.
+  // A ring of a set's ways by age, from the newest to the oldest and round. It is apart from the slots, so that a set's
+  // ring lies in one or two lines of the host's cache.
   struct Age {
     std::uint16_t older = 0;
     std::uint16_t younger = 0;
   };
 
   struct Set {
-    std::uint32_t first_way = 0;  // of this set in ages_ and tree_
+    std::uint32_t first_way = 0;  // index of the set's first way in ages_ and tree_
     std::uint32_t ways = 0;
     std::uint32_t used = 0;
-    std::uint32_t newest = 0;   // a way, where any is used; for random replacement how many lines it has replaced
-    std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
+    std::uint32_t newest = 0;   // newest way, if any is used; random replacement: number of lines replaced
+    std::uint32_t program = 0;  // the set is empty if this is not the current program
   };
 
   struct Change {
@@ -94,10 +94,10 @@ class WideSets {
     return false;
   }
 
-  // Brings the host's memory for accesses that come next nearer.
+  // Prefetches the host's memory for the next accesses.
   void prefetch(std::span<const std::uint64_t> lines, const std::uint32_t* sets) const;
 
-  // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
+  // Neighboring lines get neighboring buckets; lines a power of two apart, however many, spread too.
   [[nodiscard]] std::uint32_t bucket_of(std::uint64_t line) const {
     return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
   }
@@ -129,7 +129,7 @@ class WideSets {
     if (set.newest == way) return;
     note(set);
     const Age* ages = &ages_[set.first_way];
-    // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
+    // Turning the ring makes the oldest line the newest: the common case of a cyclic chase.
     if (ages[set.newest].younger != way) {
       unlink(set, way);
       link_before_newest(set, way);
@@ -137,7 +137,7 @@ class WideSets {
     set.newest = way;
   }
 
-  // The way that a miss in a full set replaces; a guess for tree PLRU.
+  // The way that a miss in a full set replaces; only a guess for tree PLRU.
   [[nodiscard]] std::uint32_t likely_victim(std::uint32_t set_index) const {
     const Set& set = sets_[set_index];
     if (replacement_ == Replacement::kRandom) return victim_.way(seed_, set_index, set.newest, set.ways);
@@ -145,7 +145,7 @@ class WideSets {
     return ages_[set.first_way + set.newest].younger;
   }
 
-  // To be called before anything changes that rollback() must restore.
+  // Must be called before any change that rollback() undoes.
   template <typename T>
   void note(T& object) {
     if (!noting_) return;
@@ -156,11 +156,11 @@ class WideSets {
     std::memcpy(change.old.data(), &object, sizeof(T));
   }
 
-  // Undoes a change, or what undid it.
+  // Undoes a change, or redoes it.
   static void swap(Change& change);
-  // The sets that have changed since the checkpoint, ascending. Of a replacement by age.
+  // The sets that changed since the checkpoint, ascending. Only for replacement by age.
   [[nodiscard]] std::vector<std::uint32_t> changed_sets() const;
-  // The lines of these sets and their sectors, from the newest on. Likewise.
+  // The lines of these sets and their sectors, newest first. Only for replacement by age.
   [[nodiscard]] std::vector<std::uint64_t> lines_by_age(const std::vector<std::uint32_t>& sets) const;
 
   void insert(std::uint64_t line, std::uint32_t set_index, std::uint32_t sector);
@@ -180,12 +180,12 @@ class WideSets {
   std::uint64_t seed_ = 0;
   bool chose_at_random_ = false;
   bool noting_ = false;
-  std::vector<Change> changes_;  // since the checkpoint
+  std::vector<Change> changes_;  // changes since the checkpoint
   std::vector<Set> sets_;
   std::vector<Slot> slots_;
-  std::vector<Age> ages_;           // of each way, set by set
-  std::vector<Bucket> buckets_;     // of the hash table over lines
-  std::vector<std::uint8_t> tree_;  // tree PLRU: for each way one node, 1 where the next victim lies to the right
+  std::vector<Age> ages_;           // by way, set after set
+  std::vector<Bucket> buckets_;     // hash table of lines
+  std::vector<std::uint8_t> tree_;  // tree PLRU: a node for each way, 1 if the next victim lies to the right
 };
 
 }  // namespace gputopo::sim

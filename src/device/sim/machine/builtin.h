@@ -1,4 +1,4 @@
-// Files of machines/ that travel in the binary (cmake/embed_machines.cmake writes the tables).
+// The files of machines/ that are embedded in the binary (cmake/embed_machines.cmake writes the tables).
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace gputopo::sim {
 struct Builtin {
   std::string_view name;
   std::string_view text;
-  std::string_view info;  // its part of that name alone; empty for a node
+  std::string_view info;  // only the "info" object of `text`; empty for a node
 };
 
 extern const Builtin kBuiltinMachines[];

@@ -7,7 +7,7 @@
 namespace gputopo::sim {
 namespace {
 
-// All of them, or none.
+// Either all jump costs are given, or none.
 void check_jumps(const CodeSpec& code) {
   const bool has_jumps = code.memory_jump_cycles != 0;
   double cycles = 0;

@@ -1,4 +1,4 @@
-// Checks how a machine supplies instructions, and constants that are their operands.
+// Checks how a machine fetches instructions, and constants that are operands of instructions.
 #pragma once
 
 #include <bit>

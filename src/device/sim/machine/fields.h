@@ -1,4 +1,4 @@
-// The fields of a simulated GPU by the names that machine files give them: one list for whoever reads or writes them.
+// The fields of a simulated GPU with their names in machine files: one list for readers and writers.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 2> kNames<sim::StoreHit>{"update",
 
 namespace gputopo::sim {
 
-// Whether a file must have a field.
+// Whether a machine file must have the field.
 enum class Presence : bool { kOptional, kRequired };
 
 // ---- visit_fields(object, visit): calls visit(name, field, presence) for each field ----
@@ -240,7 +240,7 @@ void visit_fields(Object& slices, Visit&& visit) {
   visit("tpc_cycles", slices.tpc_cycles, Presence::kOptional);
 }
 
-// All but machine_version.
+// All fields except machine_version.
 template <Is<MachineSpec> Object, typename Visit>
 void visit_fields(Object& spec, Visit&& visit) {
   visit("info", spec.info, Presence::kRequired);

@@ -1,4 +1,4 @@
-// The simulator's own random numbers: fast, and the same on every platform.
+// The random numbers of the simulator: fast, and the same on every platform.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ class RandomSource {
     return z ^ (z >> 31);
   }
 
-  // What distributions ask of a generator.
+  // The interface that distributions require of a generator.
   using result_type = std::uint64_t;
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   result_type operator()() { return next(); }
 
-  // In 0..bound-1.
+  // Returns a number in [0, bound).
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(((next() >> 32) * bound) >> 32); }
 
-  // In (0, 1].
+  // Returns a number in (0, 1].
   double unit() { return (static_cast<double>(next() >> 11) + 1.0) * 0x1.0p-53; }
 
  private:
   std::uint64_t state_;
 };
 
-// A seed for stream `index` of `seed` that has nothing to do with its neighbours'.
+// Returns a seed for stream `index` of `seed` that is independent of those of its neighbors.
 inline std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t index) {
   RandomSource source(seed ^ (index * 0xD1B54A32D192ED03ull));
   return source.next();

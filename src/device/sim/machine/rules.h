@@ -1,4 +1,4 @@
-// Rules that fields of a machine keep to. A refusal names the field as the machine file spells it.
+// Checks of single fields. Each error names the field as the machine file spells it.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ inline void require_power_of_two(std::uint64_t value, const std::string& field, 
   require(value >= low && value <= high, field, "{} is not between {} and {}", value, low, high);
 }
 
-// Of a rate the field's name says so; all else are cycles, or far less.
+// The names of rates say so; all other fields are cycles, or far smaller.
 inline void require_no_more_than_any(double value, const std::string& field) {
   const double most = field.ends_with("bytes_per_second") || field.ends_with("bytes_in_flight")
                           ? limits::kMaxBytesPerSecond
@@ -46,7 +46,7 @@ inline void require_positive(double value, const std::string& field) {
   require_no_more_than_any(value, field);
 }
 
-// Cycles that measuring itself takes: as long as a load from memory would hide every cache.
+// Cycles of measurement overhead. An overhead as long as a memory access would hide every cache.
 inline void require_overhead(double value, const std::string& field) {
   require(value >= 0 && value <= kMaxOverheadCycles, field, "{} is not between 0 and {}", value, kMaxOverheadCycles);
 }
@@ -55,7 +55,7 @@ inline void require_fraction(double value, const std::string& field) {
   require(value >= 0 && value <= 1, field, "{} is not between 0 and 1", value);
 }
 
-// Messages and reports repeat the names of parts.
+// Messages and reports repeat these names.
 inline void require_short(const std::string& name, const std::string& field) {
   require(name.size() <= limits::kMaxShown, field, "'{}' is longer than {} bytes", shown(name), limits::kMaxShown);
 }

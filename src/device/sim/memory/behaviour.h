@@ -1,5 +1,5 @@
-// What the loads of a program do on a machine without noise: how many of them take how long. A behaviour is simulated
-// once; each run of an equal program adds its own noise to it.
+// The latencies of a program's loads on a machine without noise, as counts of loads for each latency. A behavior is
+// simulated once; each run of an equal program adds its own noise.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace gputopo::sim {
 
-// Loads of one step that take equally long.
+// Loads of one step with the same latency.
 struct LoadClass {
   double cycles = 0;
-  bool disturbed = false;  // a neighbour's load came first
+  bool disturbed = false;  // a neighbor's load came just before
   std::uint64_t count = 0;
 };
 
@@ -21,12 +21,11 @@ struct StepBehaviour {
 
   std::uint64_t loads;
   std::vector<LoadClass> classes;
-  std::vector<std::uint8_t> first_loads;  // the class of each of the first ones, where each is to be kept
-  double paired_cycles = 0;               // of a paired step, whose classes are of differences: what all its loads take
+  std::vector<std::uint8_t> first_loads;  // index in `classes` of each of the first loads to keep
+  double paired_cycles = 0;               // paired steps, whose classes hold differences: cycles of all loads
 
-  // A load; its class is remembered if it is one of the first `kept`.
+  // Adds a load, and keeps its class if it is one of the first `kept` loads.
   void add(double cycles, bool disturbed, std::uint64_t kept) { add(std::span(&cycles, 1), disturbed, kept); }
-  // Loads one after another.
   void add(std::span<const double> cycles, bool disturbed, std::uint64_t kept) {
     for (std::size_t i = 0; i < cycles.size();) {
       const double same = cycles[i];
@@ -37,12 +36,12 @@ struct StepBehaviour {
       if (first_loads.size() < listed) first_loads.resize(listed, static_cast<std::uint8_t>(last_));
     }
   }
-  // The same loads so many times more, one after another.
+  // Adds the same sequence of loads `times` more times.
   void add_again(std::span<const double> cycles, std::uint64_t times, std::uint64_t kept) {
     for (; times > 0 && first_loads.size() < kept; --times) add(cycles, false, kept);
     for (const double each : cycles) add_alike(each, false, times);
   }
-  // So many loads of one class, which then is that of the load before.
+  // Adds `count` loads of one class.
   void add_alike(double cycles, bool disturbed, std::uint64_t count) {
     if (count == 0) return;
     if (last_ >= classes.size() || classes[last_].cycles != cycles || classes[last_].disturbed != disturbed) {
@@ -59,9 +58,9 @@ struct StepBehaviour {
     return i;
   }
 
-  std::size_t last_ = 0;  // class of the load before
+  std::size_t last_ = 0;  // class of the last load
 };
 
-using Behaviour = std::vector<StepBehaviour>;  // of each step
+using Behaviour = std::vector<StepBehaviour>;  // one for each step
 
 }  // namespace gputopo::sim

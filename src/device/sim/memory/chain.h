@@ -1,4 +1,4 @@
-// Where the elements of an array lie, in the order of a chain.
+// Addresses of the elements of an array, in the order of a chain.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,14 @@ namespace gputopo::sim {
 
 using ElementOrder = std::shared_ptr<const std::vector<std::uint32_t>>;
 
-// Orders that are shuffled or of listed elements, kept for the programs that use the same ones again: a shuffle takes
-// longer than most walks.
+// Keeps shuffled and listed orders for later programs, because a shuffle takes longer than most walks.
 class ElementOrders {
  public:
-  // The first `count` elements at least.
+  // Returns at least the first `count` elements.
   [[nodiscard]] ElementOrder of(const ChaseArray& array, std::uint32_t chain, std::uint64_t count);
 
  private:
-  // 16 MiB on the host, and few enough to be looked through.
+  // 16 MiB on the host. There are few entries because they are searched one by one.
   static constexpr std::uint64_t kMaxElements = 4u << 20;
   static constexpr std::size_t kMaxEntries = 16;
 
@@ -34,16 +33,16 @@ class ElementOrders {
     std::vector<std::uint32_t> listed;  // ChaseArray::elements
     ElementOrder visited;
   };
-  std::list<Entry> entries_;  // the last used first
+  std::list<Entry> entries_;  // most recently used first
   std::uint64_t elements_ = 0;
 };
 
 class ChainAddresses {
  public:
-  // In the order of the elements.
+  // Addresses in the order of the elements.
   ChainAddresses(const ChaseArray& array, std::uint64_t base) : ChainAddresses(array, base, Order::kSequential) {}
 
-  // Of the positions that `step` loads from.
+  // Addresses of the positions that `step` loads from.
   ChainAddresses(const ChaseArray& array, std::uint64_t base, const ChaseStep& step, ElementOrders& orders)
       : ChainAddresses(array, base, step.chain == 0 ? array.order : array.second_order) {
     if (!array.elements.empty()) order_ = Order::kShuffled;
@@ -53,11 +52,11 @@ class ChainAddresses {
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Of the positions that may be asked for.
+  // End of the positions that at() accepts.
   [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] Order order() const { return order_; }
 
-  // Of the position-th element visited. The order is a template parameter so that the loop over loads does not ask.
+  // Address of the position-th visited element. The order is a template parameter to keep it out of loops over loads.
   template <Order kOrder>
   [[nodiscard]] std::uint64_t at(std::uint64_t position) const {
     std::uint64_t index = position;

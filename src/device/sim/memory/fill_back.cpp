@@ -1,5 +1,5 @@
-// What a walk through new memory leaves in a hierarchy: taken by a cache whole, or told from its end, so that no more
-// of it is looked at than stays.
+// The effects of a walk through new memory on a hierarchy. Each cache either takes the walk as a whole or is filled
+// from the walk's end, so that only the lines that stay are looked at.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -9,8 +9,8 @@
 namespace gputopo::sim {
 namespace {
 
-// Of the caches that a load which none of them serves comes to. `visit` is given the stop, the cache, and for a
-// partition that is not near its number.
+// Visits the caches that a load reaches if none of them serves it. `visit` gets the stop, the cache and, for a
+// partition that is not near, its number.
 template <typename Visit>
 void for_each_cache(const Path& path, const Visit& visit) {
   for (const Path::Stop& stop : path.stops) {

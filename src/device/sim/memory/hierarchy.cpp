@@ -6,9 +6,9 @@
 namespace gputopo::sim {
 namespace {
 
-// Above the arrays, the code and the constants of any program.
+// Above the arrays, the code and the constants of every program.
 constexpr std::uint64_t kNeighbourBase = 1ull << 42;
-// From one store of a thread to its next: what the loop around it takes.
+// From one store of a thread to its next: the cost of the loop around it.
 constexpr double kStoreCycles = 8;
 
 const CacheSpec* find_cache(const MachineSpec& spec, const std::string& id) {
@@ -117,7 +117,7 @@ Path Hierarchy::overlapping_path_of(Space space, std::uint32_t warp, std::uint32
       path.tlbs.push_back({&tlb_at(first_index + level, tlb, sm), miss_of(tlb, partition_of_sm(spec_, near_sm))});
     }
   }
-  last_page_ = kNoPage;  // of another SM, perhaps
+  last_page_ = kNoPage;  // it may belong to another SM
   std::uint64_t fetch_bytes = 1;
   for (const PathStop& stop : space_spec.path) {
     const std::size_t first = path.stops.size();
@@ -282,7 +282,7 @@ bool Hierarchy::access_range(const Path::Stop& stop, Cache& cache, std::uint64_t
 
 bool Hierarchy::access_home(const Path& path, const Path::Stop& stop, std::uint64_t address) {
   const std::uint32_t home = path.partitions.homes.home_of(address);
-  if (home == path.partitions.near) return false;  // which has just been asked
+  if (home == path.partitions.near) return false;  // was asked before
   Cache& cache = *path.partitions.caches[home];
   return stop.fetch_sectors == 1 ? cache.access(address) : access_range(stop, cache, address);
 }
@@ -290,7 +290,7 @@ bool Hierarchy::access_home(const Path& path, const Path::Stop& stop, std::uint6
 void Hierarchy::drop_copies(const Path& path, std::uint64_t address, bool of_own_too) {
   const Path::Partitions& partitions = path.partitions;
   if (partitions.caches.empty()) return;
-  // Behind a whole cache all partitions hold copies.
+  // With a whole cache behind them, all partitions hold copies.
   const bool has_homes = path.stops[partitions.near_stop].whole == nullptr;
   const std::uint32_t home = partitions.homes.home_of(address);
   for (std::uint32_t i = 0; i < partitions.caches.size(); ++i) {
@@ -314,8 +314,8 @@ bool Hierarchy::store_at(const Path& path, std::size_t index, std::uint64_t addr
   const bool hit = stop.cache->holds(address);
   const bool is_near = index == path.partitions.near_stop;
   if (is_near) drop_copies(path, address, false);
-  // A near partition holds copies for those that read, which a store updates. The whole cache decides, or the near
-  // partition for its own lines.
+  // A near partition holds copies for readers, and a store updates them. The whole cache decides where the store ends,
+  // or the near partition for lines whose home it is.
   const bool decides = !is_near || is_at_home(path, stop, address);
   if (!decides && !hit) return false;
   if (hit && stop.spec->store_hit == StoreHit::kInvalidate) {
@@ -323,7 +323,7 @@ bool Hierarchy::store_at(const Path& path, std::size_t index, std::uint64_t addr
     return false;
   }
   if (!hit && !allocates_on_store(*stop.spec)) return false;
-  // The rest of the line, which the store does not write, is fetched as by a load.
+  // The store does not write the rest of the line, so it is fetched as by a load.
   if (!hit) load(path, address, index + 1);
   stop.cache->access(address);
   return decides && writes_back(*stop.spec);

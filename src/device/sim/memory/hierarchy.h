@@ -1,5 +1,5 @@
-// The memory of a simulated machine as one program sees it: which cache or memory serves a load, and after how long.
-// load_run.cpp defines the loads of Hierarchy, and fill_back.cpp its fill_back() and what that needs.
+// The memory of a simulated machine as one program sees it: which cache or memory serves a load, and how long that
+// takes. load_run.cpp defines the loads of Hierarchy; fill_back.cpp defines fill_back() and its helpers.
 #pragma once
 
 #include <array>
@@ -18,36 +18,36 @@
 
 namespace gputopo::sim {
 
-// The usable bytes of a cache once `carve_out_bytes` of shared memory are taken from it.
+// Bytes of a cache that remain after a carve-out of `carve_out_bytes` for shared memory.
 [[nodiscard]] std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes);
-// Of one level of TLB: its lines are the entries. Throws FormatError, without the field's name.
+// The geometry of a TLB level, with its entries as lines. Throws FormatError without the name of the field.
 [[nodiscard]] CacheGeometry tlb_geometry(const TlbSpec& spec);
 
-// What a load of one warp through one space passes, nearest first.
+// The caches and TLBs that a warp's loads through one space pass, nearest first, and the memory behind them.
 class Path {
  public:
   struct Stop {
     Cache* cache = nullptr;
     double latency_cycles = 0;
-    // What the nearer stops fetch when they miss: these `fetch_sectors` sectors, from the address's multiple of
-    // `fetch_bytes` on, must all be here.
+    // A miss in a nearer stop fetches `fetch_sectors` sectors of this cache, from the multiple of `fetch_bytes` at or
+    // below the address on. A load hits here only if all of them are present.
     std::uint64_t fetch_bytes = 1;
     std::uint32_t fetch_sectors = 1;
-    Cache* whole = nullptr;  // of a near partition: the whole cache behind it, if there is one
+    Cache* whole = nullptr;  // whole cache behind a near partition, if any
     const CacheSpec* spec = nullptr;
-    // What is beyond the near partition is in the partition where it is at home.
+    // The stop behind a near partition without a whole cache: each line's home partition serves it.
     bool by_home = false;
   };
 
-  // The partitions of the cache that has some, and which of them is near.
+  // The partitions of the path's partitioned cache, and the near one.
   struct Partitions {
     std::vector<Cache*> caches;
     std::uint32_t near = 0;
-    std::size_t near_stop = ~std::size_t{0};  // none where there are no partitions; the far one follows
+    std::size_t near_stop = ~std::size_t{0};  // index in `stops`, before the far stop; none without partitions
     HomeMap homes;
   };
 
-  // What a translation adds to a load that a cache serves, and to one that memory does.
+  // Cycles that a translation adds to a load that a cache serves, and to one that memory serves.
   struct Translation {
     double cycles = 0;
     double memory_cycles = 0;
@@ -60,96 +60,95 @@ class Path {
 
   std::vector<Stop> stops;
   Partitions partitions;
-  const AtomicSpec* atomics = nullptr;  // of the nearest stop that performs any
+  const AtomicSpec* atomics = nullptr;  // atomics of the nearest stop that performs any
   std::size_t atomic_stop = 0;
   double memory_latency_cycles = 0;
-  double far_memory_latency_cycles = 0;  // 0: no other
-  std::vector<TlbStop> tlbs;  // that translate beyond the first `stops_before_tlb` stops; empty: nothing is translated
+  double far_memory_latency_cycles = 0;  // 0: the same as near memory
+  std::vector<TlbStop> tlbs;             // asked behind the first `stops_before_tlb` stops; empty: no translation
   std::size_t stops_before_tlb = 0;
-  unsigned page_shift = 0;  // of the first level of TLB
+  unsigned page_shift = 0;  // log2 of the first TLB level's pages
 };
 
 class Hierarchy {
  public:
   explicit Hierarchy(const MachineSpec& spec);
 
-  // Of the programs that start from here on: ChaseProgram::l2_fetch_bytes.
+  // Sets ChaseProgram::l2_fetch_bytes for the programs that start from now on.
   void set_l2_fetch_bytes(std::uint32_t bytes) { l2_fetch_bytes_ = bytes; }
 
-  // Everything is empty again, and the carve-out is taken.
+  // Empties all caches and TLBs, and sets the carve-out.
   void start_program(std::uint64_t carve_out_bytes, std::uint64_t seed);
 
-  // From here on rollback() can undo what loads change, until start_program() is called.
+  // Lets rollback() undo the effects of later loads, until start_program() is called.
   void checkpoint();
-  // What was at the checkpoint is there again, for another program.
+  // Restores the state of the checkpoint for another program. The checkpoint stays.
   void rollback(std::uint64_t seed);
-  // Likewise, and what changes from here on stays.
+  // Restores the state of the checkpoint and ends the checkpoint.
   void resume(std::uint64_t seed);
 
-  // What changes from here on stays.
+  // Ends the checkpoint: later effects can no longer be undone.
   void end_checkpoint();
-  // Whether all loads from here on would take what they would have taken at the checkpoint. False where that is hard to
-  // say.
+  // True only if all later loads would take what they would have taken at the checkpoint; may be false if in doubt.
   [[nodiscard]] bool is_at_checkpoint() const;
 
-  // A cache replaced lines at random since start_program(): another seed would have led to another state.
+  // True if a cache replaced lines at random since start_program(): another seed would have led to another state.
   [[nodiscard]] bool chose_at_random() const;
 
   [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm = 0) {
     return path_of(space, warp, sm, sm);
   }
-  // `near_sm`: the SM that decides what is near.
+  // `near_sm`: the SM whose position decides which partition is near and how far the shared levels are.
   [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
-  // Of a block whose loads overlap: how far its SM is from what all share does not show.
+  // For a block whose loads overlap, which hides the distance of its SM to what all SMs share.
   [[nodiscard]] Path overlapping_path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
-  // What the instructions of a warp pass; "latencies" are cycles per instruction.
+  // The path of a warp's instructions. Its latencies are cycles per instruction.
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
-  // The same caches; "latencies" are those of a jump.
+  // The same caches, with the latencies of jumps.
   [[nodiscard]] Path jump_path_of(std::uint32_t warp, std::uint32_t sm);
-  // Of constants that are operands.
+  // The path of constants that are operands.
   [[nodiscard]] Path operand_path_of(std::uint32_t warp, std::uint32_t sm);
 
-  // The latency of a load, without noise; fills what it passed, from `first_stop` on.
+  // Returns the latency of a load without noise, and fills the caches that it passes, from `first_stop` on.
   double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
     double cycles = 0;
     load(path, {&address, 1}, &cycles, first_stop);
     return cycles;
   }
-  // Of up to kMaxLoadsAtOnce loads, one after another. Each cache is asked for all that come to it before the next one
-  // is: it sees the same addresses in the same order as if load came after load.
+  // The same for up to kMaxLoadsAtOnce consecutive loads. Each cache handles all loads that reach it before the next
+  // cache does, so it sees the same addresses in the same order as with one load after another.
   void load(const Path& path, std::span<const std::uint64_t> addresses, double* cycles, std::size_t first_stop = 0);
 
-  // No program has asked for a path since start_program().
+  // True if no path was requested since start_program().
   [[nodiscard]] bool is_empty() const;
-  // Of a path on which a walk through new memory need not be followed: how many bytes the first of some loads brings to
-  // all that follow it. Nothing where it must.
+  // Returns the bytes that a miss brings in for the loads behind it, if a walk through new memory on this path need not
+  // be simulated load by load. Returns nothing if it must be.
   [[nodiscard]] static std::optional<std::uint64_t> fill_back_bytes(const Path& path, bool is_empty,
                                                                     const NewWalk& walk);
-  // What such a walk leaves in the caches: `next` writes its loads, up to kMaxLoadsAtOnce, from the last to the first,
-  // one of those that share the bytes. Returns whether the same walk would find nothing of itself.
+  // Leaves in the caches what such a walk leaves. `next` returns up to kMaxLoadsAtOnce loads, from the last to the
+  // first, one of those that share fill_back_bytes(). Returns whether a repetition of the walk would find none of it.
   static bool fill_back(const Path& path, const NewWalk& walk,
                         const std::function<std::span<const std::uint64_t>()>& next);
-  // The loads of such a walk take, in its order: the first of a page or of a block at home in one place this much...
+  // The latencies of such a walk, in order: the first load of each page and of each home block takes this long ...
   double new_load(const Path& path, std::uint64_t address) {
     return translate(path, address).memory_cycles + memory_cycles(path, address);
   }
-  // ... and those behind it, up to this address, what memory takes, or the nearest cache where it has the bytes.
+  // ... and the loads behind it, up to this address, take what memory takes, or the nearest cache if it has the bytes.
   [[nodiscard]] static std::uint64_t end_of_alike(const Path& path, std::uint64_t address);
 
-  // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
-  // of the same thread, which waits for nothing.
+  // Stores all that a load would fetch, by the policy of each cache. Returns the cycles until the thread's next store,
+  // which does not wait for this one.
   double store(const Path& path, std::uint64_t address);
 
-  // Another process has had the GPU: every cache and TLB is empty.
+  // Empties all caches and TLBs, after a turn of another process.
   void lose_contents();
-  // The latency of an atomic addition, which is performed where the line is at home.
+  // Returns the latency of an atomic addition, which the home of the line performs.
   double atomic(const Path& path, std::uint64_t address);
 
-  // Another program's load passes the shared caches of this path.
+  // Sends a load of another program through the shared caches of this path.
   void neighbour_load(const Path& path);
 
  private:
-  // To what all SMs share.
+  // Adds the SM's distance to the latencies of all that the SMs share.
   void add_distance(Path& path, std::uint32_t sm) const;
   [[nodiscard]] Path instruction_path_of(std::uint32_t warp, std::uint32_t sm, double CodeStop::*cycles,
                                          double memory_cycles);
@@ -166,20 +165,20 @@ class Hierarchy {
   class Pending;
   void translate(const Path& path, Pending& pending);
   static void serve(const Path& path, const Path::Stop& stop, Pending& pending);
-  // By the near partition and the whole cache behind it: the stops `near_stop` and the next. What the near partition
-  // has hit counts, and refreshes, in the whole cache, too.
+  // Serves loads from the near partition and the whole cache behind it (stops `near_stop` and the next). A hit in the
+  // near partition refreshes the whole cache too, and takes the latency of memory if the line is gone there.
   static void serve_near_and_whole(const Path& path, std::size_t near_stop, Pending& pending);
   static void ask(const Path::Stop& stop, Cache& cache, std::span<const std::uint64_t> addresses, bool* hits);
   static void ask_homes(const Path& path, const Path::Stop& stop, std::span<const std::uint64_t> addresses, bool* hits);
   static bool access_range(const Path::Stop& stop, Cache& cache, std::uint64_t address);
   static bool access_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
-  // The line is at home in the near partition.
+  // True if the cache has no whole behind it and the line's home is the near partition.
   static bool is_at_home(const Path& path, const Path::Stop& near, std::uint64_t address);
-  // Whether the store ends there.
+  // Returns whether the store ends at this stop.
   static bool store_at_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
-  // The same at a stop whose cache does not depend on the address.
+  // The same for a stop whose cache does not depend on the address.
   bool store_at(const Path& path, std::size_t index, std::uint64_t address);
-  // No other partition than that of the path, and where the line is at home, has it any more.
+  // Drops the line from all partitions but its home and, unless `of_own_too`, the near one.
   static void drop_copies(const Path& path, std::uint64_t address, bool of_own_too);
   Path::Translation translate(const Path& path, std::uint64_t address) {
     if (path.tlbs.empty()) return {};
@@ -190,26 +189,26 @@ class Hierarchy {
     return translate_new_page(path, address);
   }
   static Path::Translation translate_new_page(const Path& path, std::uint64_t address);
-  // Which of the caches of a scope an SM uses.
+  // Returns which of the caches of a scope an SM uses.
   [[nodiscard]] std::uint32_t unit_of(Scope scope, std::uint32_t sm) const;
   void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm,
                  std::uint64_t& fetch_bytes);
   void add_partitions(Path& path, const CacheSpec& cache, const PathStop& stop, std::uint32_t near_sm,
                       std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
-  // `index`: among all levels, those of textures last.
+  // `index` counts all levels; those of textures come last.
   Cache& tlb_at(std::size_t index, const TlbSpec& tlb, std::uint32_t sm);
-  // As the program's limit to what it fetches for a miss has it.
+  // Applies the program's limit on what a miss fetches.
   [[nodiscard]] CacheSpec limited(const CacheSpec& cache) const;
   [[nodiscard]] InstanceKey key_of(std::size_t index, std::uint32_t instance, std::uint64_t bytes) const;
-  // Of the caches of the spec; numbered after them the levels of TLB, and caches that fetch under a limit.
+  // Keys number the caches of the spec first, then the TLB levels, then the caches under a fetch limit.
   template <typename GeometryOf>
   Cache& instance_at(const InstanceKey& key, const GeometryOf& geometry);
   static void add_stop(Path& path, const CacheSpec& spec, Cache& cache, double latency_cycles,
                        std::uint64_t& fetch_bytes);
 
   const MachineSpec& spec_;
-  std::vector<HomeMap> homes_;  // of each cache of the spec
+  std::vector<HomeMap> homes_;  // one for each cache of the spec
   std::vector<std::uint32_t> group_of_sm_;
   std::uint64_t carve_out_bytes_ = 0;
   std::uint32_t l2_fetch_bytes_ = 0;
@@ -217,20 +216,20 @@ class Hierarchy {
   std::uint64_t program_ = 0;
   std::uint64_t neighbour_address_ = 0;
 
-  // Caches come into being when a program first uses them: by index in the spec, instance and usable bytes (near
-  // partitions and carve-outs differ in size). The instances of an SM (or TPC) follow those of the one before it; for a
-  // program that runs on one SM, which starts with empty caches, that is always the first.
+  // A cache is created when a program first uses it. Its key has the usable bytes because near partitions and
+  // carve-outs differ in size. The instances of an SM (or TPC) follow those of the one before it. A program that runs
+  // on one SM always uses the first ones, because it starts with empty caches anyway.
   struct Instance {
     std::unique_ptr<Cache> cache;
-    std::uint64_t program = 0;   // that it was emptied for
-    bool at_checkpoint = false;  // it was in use then
+    std::uint64_t program = 0;   // program for which it was last emptied
+    bool at_checkpoint = false;  // whether it was in use at the checkpoint
   };
   [[nodiscard]] std::uint64_t seed_of(const InstanceKey& key) const {
     return derive_seed(derive_seed(seed_, key.first * 64 + key.second.first), key.second.second);
   }
   std::map<InstanceKey, Instance> instances_;
-  std::uint64_t last_page_ = kNoPage;  // translated on the path that was asked for last
-  const Cache* last_tlb_ = nullptr;    // by this first level
+  std::uint64_t last_page_ = kNoPage;  // last translated page of the latest path
+  const Cache* last_tlb_ = nullptr;    // its first TLB level
   std::uint64_t page_at_checkpoint_ = kNoPage;
   const Cache* tlb_at_checkpoint_ = nullptr;
 };

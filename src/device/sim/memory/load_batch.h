@@ -1,4 +1,4 @@
-// Loads that a program does one after the other, and what other programs do to the caches between them.
+// Consecutive loads of a program, and what other programs do to the caches between them.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace gputopo::sim {
 
-// Counts the loads between those of a neighbour, for programs that have one.
+// Counts the loads until the next load of a neighbor, if the program has one.
 class Neighbour {
  public:
   explicit Neighbour(Noise& noise) : noise_(noise), loads_left_(noise.loads_to_disturbance()) {}
 
-  // How many of the next `wanted` loads come before the neighbour's next load. 0: its load comes first.
+  // Returns how many of the next `wanted` loads come before the neighbor's next load; 0: that load comes first.
   std::uint64_t undisturbed(std::uint64_t wanted) {
     if (loads_left_ == 0) {
       loads_left_ = noise_.loads_to_disturbance();
@@ -32,7 +32,7 @@ class Neighbour {
   std::uint64_t loads_left_;
 };
 
-// How long another process had the GPU after a program had run for so many cycles: 0 if it took no turn.
+// Returns how long another process had the GPU after the program ran for `cycles` more; 0 if it took no turn.
 inline double take_turn(double cycles, Hierarchy& hierarchy, Noise& noise) {
   if (!noise.takes_turns()) return 0;
   const double stopped = noise.other_turn(cycles);
@@ -40,7 +40,7 @@ inline double take_turn(double cycles, Hierarchy& hierarchy, Noise& noise) {
   return stopped;
 }
 
-// Loads that come to a hierarchy together, and what they take.
+// Loads that go through a hierarchy together, and their latencies.
 struct LoadBatch {
   std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
   std::array<double, kMaxLoadsAtOnce> cycles;
@@ -50,7 +50,7 @@ struct LoadBatch {
   }
 };
 
-// How many of the next loads may be simulated together: one where another process may take a turn after each.
+// Returns how many of the next loads can be simulated together: only 1 if another process may take a turn after it.
 inline std::uint64_t loads_at_once(std::uint64_t loads, std::uint64_t most, const Noise& noise) {
   return noise.takes_turns() ? 1 : std::min(loads, most);
 }

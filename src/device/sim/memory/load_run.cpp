@@ -1,4 +1,4 @@
-// Many loads through a hierarchy at once.
+// Runs of loads through a hierarchy.
 #include <algorithm>
 #include <array>
 
@@ -6,7 +6,7 @@
 
 namespace gputopo::sim {
 
-// Loads of a run that no cache has served yet, in their order.
+// The loads of a run that no cache has served yet, in order.
 class Hierarchy::Pending {
  public:
   Pending(std::span<const std::uint64_t> addresses, double* cycles) : addresses_(addresses), cycles_(cycles) {}
@@ -14,7 +14,6 @@ class Hierarchy::Pending {
   [[nodiscard]] std::size_t count() const { return addresses_.size(); }
   [[nodiscard]] std::span<const std::uint64_t> addresses() const { return addresses_; }
 
-  // What the i-th of them takes in the end.
   void set_cycles(std::size_t i, double cycles) { cycles_[is_whole_ ? i : places_[i]] = cycles; }
 
   void set_translation(std::size_t i, Path::Translation translation) {
@@ -32,7 +31,6 @@ class Hierarchy::Pending {
     return is_translated_ ? translation_memory_cycles_[i] : 0;
   }
 
-  // Those that are served are pending no more.
   void drop(const bool* served) {
     const auto served_count = static_cast<std::size_t>(std::count(served, served + count(), true));
     if (served_count == 0) return;
@@ -52,11 +50,11 @@ class Hierarchy::Pending {
 
  private:
   std::span<const std::uint64_t> addresses_;
-  double* cycles_;              // of the run
-  bool is_whole_ = true;        // none has been served yet
-  bool is_translated_ = false;  // some took longer
+  double* cycles_;              // results of the whole run
+  bool is_whole_ = true;        // no load has been served yet
+  bool is_translated_ = false;  // a translation took time
   std::array<std::uint64_t, kMaxLoadsAtOnce> kept_addresses_;
-  std::array<std::uint32_t, kMaxLoadsAtOnce> places_;  // in the run
+  std::array<std::uint32_t, kMaxLoadsAtOnce> places_;  // indices in the run
   std::array<double, kMaxLoadsAtOnce> translation_cycles_;
   std::array<double, kMaxLoadsAtOnce> translation_memory_cycles_;
 };
@@ -123,7 +121,7 @@ void Hierarchy::serve_near_and_whole(const Path& path, std::size_t near_stop, Pe
   pending.drop(hits.data());
 }
 
-// Whether the cache has all that each of the loads fetches.
+// Finds out whether the cache has all that each load fetches.
 void Hierarchy::ask(const Path::Stop& stop, Cache& cache, std::span<const std::uint64_t> addresses, bool* hits) {
   if (stop.fetch_sectors == 1) return cache.access(addresses, hits);
   std::array<std::uint64_t, kMaxLoadsAtOnce> sectors;
@@ -146,7 +144,7 @@ void Hierarchy::ask(const Path::Stop& stop, Cache& cache, std::span<const std::u
   }
 }
 
-// The same of the partitions where they are at home; the near one has just been asked.
+// The same for each load's home partition, except the near one, which was asked before.
 void Hierarchy::ask_homes(const Path& path, const Path::Stop& stop, std::span<const std::uint64_t> addresses,
                           bool* hits) {
   const Path::Partitions& partitions = path.partitions;

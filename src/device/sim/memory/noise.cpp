@@ -12,9 +12,9 @@
 namespace gputopo::sim {
 namespace {
 
-constexpr double kDriftPrograms = 1000;  // one slow oscillation
+constexpr double kDriftPrograms = 1000;  // period of the slow oscillation
 constexpr double kInterferenceOutlierFraction = 0.05;
-// From this many loads on it is quicker to draw how many of them take each number of cycles than to draw each load.
+// From this many loads on, drawing how many of them take each number of cycles is faster than drawing each load.
 constexpr std::uint64_t kManyLoads = 512;
 
 // Quantiles of the standard normal distribution.
@@ -31,7 +31,7 @@ const float* gaussian_table() {
   return table.data();
 }
 
-// Of `count` trials, those that succeed.
+// Draws the number of successes among `count` trials.
 std::uint64_t binomial(RandomSource& random, std::uint64_t count, double probability) {
   if (count == 0 || probability <= 0) return 0;
   if (probability >= 1) return count;
@@ -39,7 +39,7 @@ std::uint64_t binomial(RandomSource& random, std::uint64_t count, double probabi
   return static_cast<std::uint64_t>(Distribution(static_cast<std::int64_t>(count), probability)(random));
 }
 
-// As the clock shows it: whole cycles, at least one.
+// Rounds to whole cycles, at least one, as a clock does.
 std::uint32_t raw_cycles(double cycles) { return static_cast<std::uint32_t>(std::max(1.0, cycles + 0.5)); }
 
 }  // namespace
@@ -50,7 +50,7 @@ struct Noise::Timed {
   StepResult result;
   std::uint64_t cycles = 0;
   std::array<std::uint32_t, kHistogramBins> histogram{};
-  std::uint32_t bins = 0;  // of these; the others count nothing
+  std::uint32_t bins = 0;  // number of bins in use; the others are 0
 
   void add(std::uint32_t raw, std::uint64_t count) {
     if (count == 0) return;
@@ -87,7 +87,7 @@ std::uint64_t Noise::loads_to_disturbance() {
 
 double Noise::outlier_cycles() { return -spec_.outlier_cycles * std::log(random_.unit()); }
 
-// A neighbour makes an outlier of each load that it disturbs, and of no other.
+// A neighbor makes an outlier of each load that it disturbs, and of no other.
 std::uint64_t Noise::outliers_among(const LoadClass& loads, std::uint64_t count) {
   if (interferes_) return loads.disturbed ? count : 0;
   return binomial(random_, count, spec_.outlier_probability);
@@ -100,11 +100,11 @@ double Noise::total_cycles(const StepBehaviour& behaviour) {
     total += count * ordinary_cycles(loads);
     const std::uint64_t outliers = outliers_among(loads, loads.count);
     if (outliers == 0) continue;
-    // What so many exponentials add up to.
+    // The sum of this many exponentials.
     boost::random::gamma_distribution<double> sum(static_cast<double>(outliers), spec_.outlier_cycles);
     if (spec_.outlier_cycles > 0) total += sum(random_);
   }
-  // So many gaussians add up to a gaussian.
+  // A sum of Gaussians is a Gaussian.
   if (spec_.jitter_cycles > 0)
     total += spec_.jitter_cycles * std::sqrt(static_cast<double>(behaviour.loads)) * gaussian();
   return total;
@@ -140,7 +140,7 @@ StepResult Noise::paired(const StepBehaviour& behaviour) {
   const double jitter = std::numbers::sqrt2 * spec_.jitter_cycles;
   for (const LoadClass& pairs : behaviour.classes) {
     const double cycles = ordinary_cycles(pairs) + kPairedZeroCycles;
-    // Of both loads alike, but that a neighbour comes before the first.
+    // Outliers affect both loads of a pair alike, but a neighbor disturbs only the first.
     const std::uint64_t first = outliers_among(pairs, pairs.count);
     const std::uint64_t second = interferes_ ? 0 : outliers_among(pairs, pairs.count - first);
     for (std::uint64_t i = 0; i < first + second; ++i) {
@@ -152,7 +152,6 @@ StepResult Noise::paired(const StepBehaviour& behaviour) {
   return timed.take();
 }
 
-// `count` loads that take `cycles` and jitter.
 void Noise::add_ordinary(Timed& timed, double cycles, std::uint64_t count, double jitter_cycles) {
   if (jitter_cycles == 0) return timed.add(raw_cycles(cycles), count);
   const auto raw_of = [&](float quantile) {
@@ -162,8 +161,8 @@ void Noise::add_ordinary(Timed& timed, double cycles, std::uint64_t count, doubl
     for (std::uint64_t i = 0; i < count; ++i) timed.add(raw_of(static_cast<float>(gaussian())), 1);
     return;
   }
-  // The quantiles ascend, so those that give the same number of cycles are neighbours: their part of what is left of
-  // the table is the probability that a load that is left takes that long.
+  // The quantiles ascend, so those that give the same number of cycles are adjacent. Their share of the rest of the
+  // table is the probability that one of the remaining loads takes that long.
   const float* const end = gaussian_ + kGaussianEntries;
   for (const float* first = gaussian_; first != end && count > 0;) {
     const std::uint32_t raw = raw_of(*first);

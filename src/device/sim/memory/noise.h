@@ -1,4 +1,4 @@
-// The noise of a simulated machine: what it adds to the latencies of a program's behaviour. Seeded.
+// Seeded noise that a simulated machine adds to the latencies of a program's behavior.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace gputopo::sim {
 
 class Noise {
  public:
-  // Program `index` of the device with `seed` begins: its drift, and whether a neighbour interferes with it.
+  // For program `index` of the device with `seed`: decides the drift, and whether a neighbor interferes.
   Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index,
         const std::optional<NeighbourSpec>& neighbour = std::nullopt);
 
-  // A neighbour's loads go through the shared caches now and then; the load that comes after one is an outlier.
+  // Loads of a neighbor pass the shared caches now and then. The program's next load is then an outlier.
   [[nodiscard]] bool interferes() const { return interferes_; }
   // Another process takes turns with the program.
   [[nodiscard]] bool takes_turns() const { return turn_cycles_ > 0; }
-  // Of neither: an equal program does the same.
+  // True without either: equal programs then have equal behaviors.
   [[nodiscard]] bool is_alone() const { return !interferes() && !takes_turns(); }
-  // The program has run for so many cycles more. How many the other's turn took that came then; mostly none came.
+  // Advances the program by `cycles`. Returns the length of the other process's turn that came then, mostly 0.
   [[nodiscard]] double other_turn(double cycles) {
     since_turn_ += cycles;
     if (since_turn_ < turn_cycles_) return 0;
@@ -30,30 +30,28 @@ class Noise {
     was_stopped_ = true;
     return other_turn_cycles_;
   }
-  // The other has had a turn.
   [[nodiscard]] bool was_stopped() const { return was_stopped_; }
 
-  // How many loads stay undisturbed before the next that does not.
+  // Returns the number of loads before the next disturbed one.
   [[nodiscard]] std::uint64_t loads_to_disturbance();
 
-  // The sum of the latencies of all loads of a step.
   [[nodiscard]] double total_cycles(const StepBehaviour& behaviour);
 
-  // The latencies, each with `timer_cycles` and in whole cycles: the first ones, the histogram of all, and their sum.
+  // Returns the first latencies, the histogram of all and their sum, in whole cycles with `timer_cycles` added to each.
   [[nodiscard]] StepResult timed(const StepBehaviour& behaviour, double timer_cycles);
 
-  // How much longer the first load of each pair took than the second, kPairedZeroCycles added: the histogram.
+  // Returns the histogram of how much longer the first load of each pair took than the second, plus kPairedZeroCycles.
   [[nodiscard]] StepResult paired(const StepBehaviour& behaviour);
 
-  // A bandwidth's relative error: 1 + sigma * gaussian, never under 0.01.
+  // Returns the relative error of a bandwidth: 1 + sigma * gaussian, at least 0.01.
   [[nodiscard]] double bandwidth_factor();
 
  private:
   static constexpr std::size_t kGaussianEntries = 4096;
 
-  struct Timed;  // what a timed step adds up to
+  struct Timed;  // accumulates a timed step
 
-  // A gaussian number without a logarithm: a random entry of a table of ascending quantiles.
+  // A Gaussian number, from a table of ascending quantiles to avoid a logarithm.
   [[nodiscard]] double gaussian() { return static_cast<double>(gaussian_[random_.next() % kGaussianEntries]); }
   [[nodiscard]] double outlier_cycles();
   [[nodiscard]] std::uint64_t outliers_among(const LoadClass& loads, std::uint64_t count);
@@ -65,7 +63,7 @@ class Noise {
   RandomSource random_;
   bool interferes_;
   double drift_factor_;
-  double turn_cycles_ = 0;  // 0: there are no turns
+  double turn_cycles_ = 0;  // 0: no turns
   double other_turn_cycles_ = 0;
   double since_turn_ = 0;
   bool was_stopped_ = false;

@@ -15,14 +15,14 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
-// A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
+// A checkpoint pays off if at least this many times as many loads come before it as after it, where changes are logged.
 constexpr std::uint64_t kCheckpointGain = 2;
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
   return step.kind == StepKind::kTouch ? touched_elements(program.arrays[step.array], step) : step.loads;
 }
 
-// The steps before the first that is timed or another SM's.
+// Number of steps before the first step that is timed or on another SM.
 std::size_t warm_steps_of(const ChaseProgram& program) {
   const auto sm_of = [&](const ChaseStep& step) { return program.actors[step.actor].sm; };
   const auto end = std::ranges::find_if(program.steps, [&](const ChaseStep& step) {
@@ -31,8 +31,8 @@ std::size_t warm_steps_of(const ChaseProgram& program) {
   return static_cast<std::size_t>(end - program.steps.begin());
 }
 
-// What decides the state that the warm steps lead to, and what they take. Of the SM that is the partition that it is
-// near and, where loads wait for each other, how far it is.
+// Returns what decides the state after the warm steps and their latencies. Of the SM only the near partition matters
+// and, if loads wait for each other, the distance.
 ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) {
   ChaseProgram part = program;
   part.steps.resize(warm_steps_of(program));
@@ -58,7 +58,7 @@ ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) 
   return part;
 }
 
-// Whether `longer` does what `part` does, and then touches more of the same array.
+// Whether `longer` does what `part` does and then touches more of the same array.
 bool continues_touch(const ChaseProgram& part, ChaseProgram longer) {
   const auto touches_first_array = [](const ChaseProgram& program) {
     const std::vector<ChaseStep>& steps = program.steps;
@@ -68,11 +68,11 @@ bool continues_touch(const ChaseProgram& part, ChaseProgram longer) {
   if (!touches_first_array(part) || !touches_first_array(longer)) return false;
   if (longer.arrays[0].bytes < part.arrays[0].bytes) return false;
   longer.arrays[0].bytes = part.arrays[0].bytes;
-  longer.steps[0].loads = part.steps[0].loads;  // of all elements, either
+  longer.steps[0].loads = part.steps[0].loads;  // both touch all elements
   return longer == part;
 }
 
-// Whether every warp's loads pass the same caches.
+// Whether the loads of all warps pass the same caches.
 bool is_of_every_warp(const Path& path) {
   return std::ranges::all_of(path.stops, [](const Path::Stop& stop) { return stop.spec->instances == 1; });
 }
@@ -86,8 +86,7 @@ bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
   return before >= kCheckpointGain * after;
 }
 
-// Leaves in the caches what a walk over new blocks of 2^shift bytes leaves there. Returns whether the same walk would
-// find nothing of it.
+// Leaves in the caches what a walk over new blocks of 2^shift bytes leaves. Returns whether it would find none of it.
 template <typename AddressOf>
 bool fill_back(const Path& path, const NewWalk& walk, unsigned shift, const AddressOf& address_of) {
   std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
@@ -169,7 +168,7 @@ void Simulator::begin(const ChaseProgram& program, std::uint64_t carve_out_bytes
   write_local_links(program);
 }
 
-// The links of local arrays are written where they are walked, which brings all lines into the caches of loads.
+// The warp that walks a local array writes its links first, which brings all lines into the caches of loads.
 void Simulator::write_local_links(const ChaseProgram& program) {
   const std::vector<std::uint64_t> bases = place_arrays(program);
   std::vector<bool> written(program.arrays.size(), false);
@@ -229,8 +228,7 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
   return behaviour;
 }
 
-// Whether a touch finds nothing of its array in any cache: no step before it has loaded from it, but for the same touch
-// of more than the caches hold.
+// Whether no cache holds any of the touched array: only the same touch may have used it, if nothing of that stays.
 bool Simulator::finds_nothing(const ChaseProgram& program, const ChaseStep& step) const {
   if (program.arrays[step.array].space == Space::kLocal) return false;
   const std::vector<std::uint64_t> bases = place_arrays(program);
@@ -247,7 +245,7 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
   const std::optional<std::uint64_t> bytes = Hierarchy::fill_back_bytes(path, is_empty, walk);
   if (!bytes || array.stagger_bytes != 0 || array.skew_bytes != 0 || !finds_nothing(program, step)) return false;
   const auto shift = static_cast<unsigned>(std::countr_zero(*bytes));
-  // What has been touched before may have brought the beginning of what is next.
+  // Earlier loads may have brought in the beginning of the next ones.
   const auto block_of = [&](std::uint64_t i) { return address_of(i) / kLargestLineBytes; };
   for (; done > 0 && done < behaviour.loads && block_of(done) == block_of(done - 1); ++done) {
     behaviour.add(hierarchy_.load(path, address_of(done)), false, 0);
@@ -268,7 +266,7 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
         std::min(loads, (first + (loads - 1) * array.stride_bytes) / *bytes - first / *bytes + 1);
     behaviour.add(hierarchy_.new_load(path, first), false, 0);
     const double miss_cycles = hierarchy_.new_load(path, first);
-    // In the order in which they come: noise asks for each class in turn.
+    // Classes are added in the order of their loads, because noise draws for each class in turn.
     const bool hit_is_next = (first + array.stride_bytes) >> shift == first >> shift;
     if (!hit_is_next) behaviour.add_alike(miss_cycles, false, misses - 1);
     behaviour.add_alike(path.stops.front().latency_cycles, false, loads - misses);
@@ -278,8 +276,8 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
   return true;
 }
 
-// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. As
-// many as `done` have been touched.
+// Thread t of the block loads elements t, t + kTouchThreads, ...; each warp uses its own instance of a cache. The first
+// `done` elements are already touched.
 void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
                       StepBehaviour& behaviour) {
   const ChainAddresses elements(program.arrays[step.array], place_arrays(program)[step.array]);
@@ -316,7 +314,7 @@ void Simulator::touch_in_order(const ChaseProgram& program, const ChaseStep& ste
     const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
     for (std::size_t i = 0; i < count; ++i) run.addresses[i] = elements.at<kOrder>(step.first + done + i);
     run.load(count, path, hierarchy_);
-    // The threads' loads overlap; a turn stops them all.
+    // The threads' loads overlap, and a turn of the neighbor stops them all.
     run.cycles[0] += kTouchThreads * take_turn(run.cycles[0] / kTouchThreads, hierarchy_, noise);
     behaviour.add(std::span(run.cycles).first(count), undisturbed == 0, 0);
     done += count;

@@ -1,5 +1,5 @@
 // Runs chase programs load by load on the memory of a simulated machine. Most programs of a discovery are copies of the
-// one before or begin as it did, so what those have in common is simulated once.
+// previous one or begin as it did, so the common part is simulated only once.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace gputopo::sim {
 
-// Where the arrays of a program lie.
+// The base addresses of a program's arrays.
 [[nodiscard]] std::vector<std::uint64_t> place_arrays(const ChaseProgram& program);
 
 class Simulator {
  public:
   explicit Simulator(const MachineSpec& spec) : spec_(spec), hierarchy_(spec) {}
 
-  // `seed` is of random replacement; `noise` has started the program, and says when a neighbour disturbs it. The answer
-  // depends on the arguments only, not on what ran before.
+  // `seed` drives random replacement. `noise` has started the program and tells when a neighbor disturbs it. The answer
+  // depends only on the arguments, not on earlier programs.
   [[nodiscard]] const Behaviour& run(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed,
                                      Noise& noise);
 
@@ -33,8 +33,8 @@ class Simulator {
   void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
              StepBehaviour& behaviour);
   [[nodiscard]] bool finds_nothing(const ChaseProgram& program, const ChaseStep& step) const;
-  // A touch that finds nothing of its array but for the `done` elements that it has touched: what all its loads take
-  // and leave is known without one after another. False where that cannot be said; nothing has changed then.
+  // Takes a touch without simulating each load, if it finds nothing of its array in the caches but the `done` elements
+  // that it has touched itself. Returns false and changes nothing if that is not certain.
   bool touch_new(const ChaseProgram& program, const ChaseStep& step, const Path& path, bool is_empty,
                  const ChainAddresses& elements, std::uint64_t& done, StepBehaviour& behaviour);
   template <Order kOrder>
@@ -50,13 +50,13 @@ class Simulator {
     std::uint64_t carve_out_bytes = 0;
     std::optional<ChaseStep> overfull;  // overfull_ at its end
   };
-  // The program that `behaviour_` is of; empty where another seed or a neighbour would have led elsewhere.
+  // The program of `behaviour_`. Unset if another seed or a neighbor would have changed the result.
   std::optional<Done> last_;
-  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with what they did. Nothing
-  // while the hierarchy's checkpoints are free for others.
+  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with their behaviors. Unset
+  // while others may use the hierarchy's checkpoints.
   std::optional<Done> checkpoint_;
   Behaviour behaviour_;
-  // A touch of this program that leaves nothing in any cache that the same touch would find.
+  // A touch of this program after which no cache holds anything that the same touch would find.
   std::optional<ChaseStep> overfull_;
 };
 

@@ -1,4 +1,4 @@
-// L2 is made of slices, and which of them a line is in decides, with where the SM is, how long a load takes.
+// L2 slices: the slice of a line and the position of the SM decide how long a load takes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gputopo::sim {
 
-// Cycles that each of the first `kept` loads of a timed step takes more (or less) than the mean, on the named SM.
+// Returns how many cycles more (or less) than the mean each of the first `kept` loads of a timed step takes on its SM.
 [[nodiscard]] std::vector<double> slice_cycles(const MachineSpec& spec, const ChaseProgram& program,
                                                const ChaseStep& step, std::size_t kept);
 

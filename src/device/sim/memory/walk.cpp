@@ -11,13 +11,13 @@
 namespace gputopo::sim {
 namespace {
 
-// A chain is watched for going round and round in rounds of at least so many loads, and for so many rounds: each level
-// may take one until what comes to it repeats. What changes in a round of more would take much memory to remember.
+// A walk that goes round is watched in rounds of at least kLeastRound loads, for kWatchedRounds rounds: each level may
+// need one until its loads repeat. Larger rounds than kLargestRound would need much memory for their changes.
 constexpr std::uint64_t kLeastRound = 256;
 constexpr std::uint64_t kLargestRound = 1u << 17;
 constexpr int kWatchedRounds = 3;
 
-// The latencies of the loads at these addresses; of pairs of them where the step is paired, the differences.
+// Simulates the loads at these addresses. Of a paired step, the results are differences between pairs of loads.
 void take_loads(LoadBatch& run, std::size_t count, const ChaseStep& step, const Path& path, Hierarchy& hierarchy,
                 StepBehaviour& behaviour) {
   if (step.kind == StepKind::kAtomic) {
@@ -33,7 +33,6 @@ void take_loads(LoadBatch& run, std::size_t count, const ChaseStep& step, const 
   }
 }
 
-// A step that follows a chain, load by load.
 template <Order kOrder>
 class Walk {
  public:
@@ -52,7 +51,6 @@ class Walk {
     behaviour_.first_loads.reserve(kept);
   }
 
-  // `may_watch`: the hierarchy's checkpoints are free, and nothing else than this walk changes what caches hold.
   StepBehaviour take(bool may_watch) {
     if (may_watch && step_.kind != StepKind::kPaired && step_.kind != StepKind::kAtomic) go_round();
     load(left_, nullptr);
@@ -60,11 +58,11 @@ class Walk {
   }
 
  private:
-  // Once a round leaves all caches as they were, all others do what it did.
+  // Once a round leaves all caches as they were, every further round repeats it.
   void go_round() {
     const std::uint64_t round = (kLeastRound + chain_.count() - 1) / chain_.count() * chain_.count();
     if (left_ <= 2 * round || round > kLargestRound) return;
-    load(1, nullptr);  // what is translated is then what it is after each round
+    load(1, nullptr);  // the translated page is then as after each round
     std::vector<double> cycles;
     for (int watched = 0; watched < kWatchedRounds && left_ >= 2 * round; ++watched) {
       hierarchy_.checkpoint();
@@ -78,7 +76,7 @@ class Walk {
     }
   }
 
-  // The next ones; what they take is appended to `cycles`.
+  // Simulates the next `loads` loads, and appends their latencies to `cycles`.
   void load(std::uint64_t loads, std::vector<double>* cycles) {
     const std::uint64_t most = kMaxLoadsAtOnce / (step_.kind == StepKind::kPaired ? 2 : 1);
     for (std::uint64_t done = 0; done < loads;) {

@@ -1,4 +1,4 @@
-// Steps that follow a chain, load by load.
+// Steps that follow a chain load by load.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace gputopo::sim {
 
-// Keeps the latencies of the first `kept` loads. `may_watch`: the hierarchy's checkpoints are free, and nothing else
-// than this walk changes what the caches hold, so that a round which repeats the one before need not be simulated
-// again.
+// Keeps the latencies of the first `kept` loads. `may_watch`: the hierarchy's checkpoints are free, and only this walk
+// changes the caches, so a round that repeats the one before need not be simulated.
 [[nodiscard]] StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain,
                                    std::uint64_t kept, bool may_watch, Hierarchy& hierarchy, Noise& noise);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kSharedWordBytes = 4;
 
-// Lanes of one request where each accesses so many bytes.
+// Lanes of one request if each accesses `word_bytes`.
 std::uint32_t lanes_at_once(const BankSpec& banks, std::uint32_t word_bytes) {
   const std::uint32_t given = word_bytes == 8    ? banks.lanes_at_once_8_bytes
                               : word_bytes == 16 ? banks.lanes_at_once_16_bytes
@@ -21,17 +21,17 @@ std::uint32_t lanes_at_once(const BankSpec& banks, std::uint32_t word_bytes) {
   return given != 0 ? given : std::max(1u, banks.lanes_at_once * kSharedWordBytes / word_bytes);
 }
 
-// Bytes that lie in one bank before those of the next begin.
+// Consecutive bytes in one bank.
 std::uint32_t interleave_of(const BankSpec& banks, std::uint32_t mode_bytes) {
   if (mode_bytes == 0) return banks.modes_bytes.empty() ? banks.bank_bytes : banks.modes_bytes.front();
   if (std::ranges::find(banks.modes_bytes, mode_bytes) != banks.modes_bytes.end()) return mode_bytes;
   throw NotSupportedError("the banks of this GPU's shared memory have one layout");
 }
 
-// How a level takes accesses of a warp.
+// How a level serves the accesses of warps.
 struct Service {
-  double latency_cycles = 0;   // of an access when nothing else is under way
-  double interval_cycles = 0;  // between two accesses, of one SM where the level is its own, else of all SMs
+  double latency_cycles = 0;   // latency of an access when nothing else is in flight
+  double interval_cycles = 0;  // between two accesses: of one SM if the level is its own, else of all SMs
   bool per_sm = true;
 };
 
@@ -48,7 +48,7 @@ std::uint32_t partitions_of(const MachineSpec& spec, const std::string& id) {
 Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   const bool shared = program.space == Space::kShared;
   const auto& path = spec.spaces.at(program.space).path;
-  // The nearest cache that performs any: there may be a larger one behind it.
+  // The nearest cache that performs atomics; a larger one may stand behind it.
   std::string level = shared || path.empty() ? kSharedLevel : path.front().cache;
   for (const PathStop& stop : path) {
     if (!spec.atomics.contains(level)) level = stop.cache;
@@ -59,7 +59,7 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   if (program.lane_stride_bytes == 0) {
     return {atomics.one_address_latency_cycles, spec.info.warp_size / atomics.one_address_lanes_per_cycle, shared};
   }
-  // Words of many lines: one in so many is at home in the near partition.
+  // The words lie in many lines, and one in `partitions` has its home in the near partition.
   double latency = atomics.latency_cycles;
   if (atomics.far_latency_cycles > 0) {
     const double partitions = partitions_of(spec, level);
@@ -68,7 +68,7 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   return {latency, spec.info.warp_size / atomics.lanes_per_cycle, shared};
 }
 
-// Each word that lanes load is served by itself, once for all of them that load it.
+// Each distinct word is served separately, once for all lanes that load it.
 Service constant_service(const MachineSpec& spec, const AccessProgram& program, const Level& level) {
   std::set<std::uint64_t> words;
   for (std::uint64_t lane = 0; lane < spec.info.warp_size; ++lane) {
@@ -100,7 +100,7 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
       static_cast<double>(served) * (program.space == Space::kShared ? access_word_bytes(program) : level.fetch_bytes);
   Service service{level.latency_cycles, bytes / bytes_per_cycle, level.per_sm};
   if (program.space != Space::kShared) return service;
-  // Neighbouring words do not conflict, whatever the banks are.
+  // Neighboring words do not conflict, whatever the banks are.
   const bool plain = access_word_bytes(program) == kSharedWordBytes && program.bank_mode_bytes == 0;
   if (program.op == AccessOp::kLoad && plain && !spec.banks && program.lane_stride_bytes <= kSharedWordBytes)
     return service;
@@ -110,11 +110,11 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
     if (banks.store_latency_cycles == 0) refuse_silent(spec, "banks.store_latency_cycles", "how long stores take");
-    service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's; the load has as many
+    service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's conflicts; the load has as many
     service.interval_cycles *= 2;
   }
   service.latency_cycles += conflict;
-  // Stores wait for nothing but the one before.
+  // A store waits only for the one before it.
   if (program.op == AccessOp::kStore) service.latency_cycles = service.interval_cycles;
   return service;
 }
@@ -130,7 +130,7 @@ Level level_of(const MachineSpec& spec, Space space, std::uint64_t bytes, std::u
                                     [&](const CacheSpec& candidate) { return candidate.id == stop.cache; });
     fetch_bytes = cache->sector_bytes;
     if (bytes > usable_bytes(*cache, carve_out_bytes)) continue;
-    // Every SM's own partition caches what it reads.
+    // The near partition of each SM caches what the SM reads.
     const bool near = bytes <= cache->size_bytes / cache->partitions;
     return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, !is_behind_sms(cache->scope),
             fetch_bytes};
@@ -155,7 +155,7 @@ std::int64_t bank_conflicts(const BankSpec& banks, const AccessProgram& program,
     for (const auto& [bank, rows] : rows_of_bank) most = std::max(most, rows.size());
     passes += most;
   }
-  // The latency of the space is that of 4 B a lane without conflicts.
+  // The space's latency is that of 4 B for each lane without conflicts.
   return static_cast<std::int64_t>(passes) - lanes / banks.lanes_at_once;
 }
 
@@ -164,7 +164,7 @@ AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& progr
   const Service service = program.op == AccessOp::kAtomicAdd ? atomic_service(spec, program)
                                                              : plain_service(spec, program, carve_out_bytes, clock_mhz);
   const std::uint32_t blocks = program.every_sm ? spec.info.sm_count : 1;
-  // A closed queue: every warp has one access under way, so each waits until all others have had their turn.
+  // A closed queue: every warp has one access in flight, so each waits until all others have had their turn.
   const double in_turn = service.interval_cycles * program.warps * (service.per_sm ? 1 : blocks);
   const double cycles = std::max(service.latency_cycles, in_turn);
   AccessResult result{.least_cycles = 0, .blocks = blocks};

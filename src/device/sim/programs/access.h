@@ -1,5 +1,4 @@
-// Accesses of whole warps on a simulated machine: passes over the banks of shared memory, atomics, and a queue in front
-// of each level.
+// Accesses of whole warps on a simulated machine: bank passes of shared memory, atomics, and a queue at each level.
 #pragma once
 
 #include <string>
@@ -14,15 +13,15 @@ struct Level {
   std::string name;
   double latency_cycles = 0;
   bool per_sm = false;
-  std::uint32_t fetch_bytes = 0;  // what a lane gets at the least, and its neighbours from the same
+  std::uint32_t fetch_bytes = 0;  // the least that one lane fetches; its neighbors share it
 };
 [[nodiscard]] Level level_of(const MachineSpec& spec, Space space, std::uint64_t bytes, std::uint64_t carve_out_bytes);
 
-// Throws NotSupportedError that names what the machine's description lacks.
+// Throws NotSupportedError that names what the machine file lacks.
 [[nodiscard]] AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& program,
                                            std::uint64_t carve_out_bytes, double clock_mhz, Noise& noise);
 
-// Passes over the banks that the `lanes` of a warp need, beyond the first of each of its requests.
+// Passes over the banks that the `lanes` of a warp need, beyond the first pass of each request.
 [[nodiscard]] std::int64_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes);
 
 }  // namespace gputopo::sim

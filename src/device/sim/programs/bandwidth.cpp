@@ -15,7 +15,7 @@ std::uint32_t sms_of(const MachineSpec& spec, const StreamProgram& program) {
   return program.sms == 0 ? spec.info.sm_count : std::min(program.sms, spec.info.sm_count);
 }
 
-// Of a level that each SM has to itself that of the SMs that stream.
+// The streaming SMs' share of a level's bandwidth; all of it if all SMs share the level.
 double part_of(const MachineSpec& spec, const StreamProgram& program, const std::string& level) {
   return is_of_all(spec, level) ? 1 : static_cast<double>(sms_of(spec, program)) / spec.info.sm_count;
 }
@@ -24,13 +24,13 @@ double peak_of(const BandwidthSpec& bandwidth, Direction direction) {
   return direction == Direction::kRead ? bandwidth.read_bytes_per_second : bandwidth.write_bytes_per_second;
 }
 
-// 0 where the level takes none or the machine file is silent.
+// 0 if the level takes none or the machine file does not say.
 double peak_of(const MachineSpec& spec, const std::string& level, Direction direction) {
   const auto found = spec.bandwidths.find(level);
   return found == spec.bandwidths.end() ? 0 : peak_of(found->second, direction);
 }
 
-// Every block reads the same bank of constants, and its own shared memory.
+// Every block reads the same bank of constants, but its own shared memory.
 bool has_one_copy(const StreamProgram& program) { return !program.per_block || program.space == Space::kConstant; }
 
 std::uint64_t arrays_of(const StreamProgram& program) { return program.op == StreamOp::kCopy ? 2 : 1; }
@@ -44,7 +44,7 @@ bool holds_footprint(const MachineSpec& spec, const CacheSpec& cache, const Stre
   return bytes_per_sm <= usable_bytes(cache, carve_out_bytes) * cache.instances;
 }
 
-// The levels that the stream passes, nearest first; the last one serves it.
+// The levels that the stream passes, nearest first. The last one serves it.
 std::vector<std::string> levels_of(const MachineSpec& spec, const StreamProgram& program, Direction direction,
                                    std::uint64_t carve_out_bytes) {
   if (program.space == Space::kShared) return {kSharedLevel};
@@ -95,8 +95,8 @@ std::uint64_t bytes_per_direction(const MachineSpec& spec, const StreamProgram& 
   return whole_vectors * program.repeats * (program.per_block ? blocks : 1);
 }
 
-// What is written to few bytes again and again need not wait for what is read from elsewhere, unless it goes on to
-// where that comes from.
+// Writes to the same few bytes overlap with reads from elsewhere if a write-back cache keeps them. Otherwise they go on
+// to where the reads come from, and the times add up.
 StreamResult spanned_copy(const MachineSpec& spec, const StreamProgram& program, std::uint64_t carve_out_bytes) {
   StreamProgram reading = program;
   reading.op = StreamOp::kRead;
@@ -107,7 +107,7 @@ StreamResult spanned_copy(const MachineSpec& spec, const StreamProgram& program,
   const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
                                   [&](const CacheSpec& candidate) { return candidate.id == keeper; });
   const bool keeps = cache != spec.caches.end() && writes_back(*cache);
-  if (!keeps) writing.bytes = program.bytes;  // then it makes no difference that they are few
+  if (!keeps) writing.bytes = program.bytes;  // then the short span makes no difference
   const auto bytes = static_cast<double>(bytes_per_direction(spec, program));
   const double read_seconds = bytes / achieved_bytes_per_second(spec, reading, Direction::kRead, carve_out_bytes);
   const double write_seconds = bytes / achieved_bytes_per_second(spec, writing, Direction::kWrite, carve_out_bytes);

@@ -12,7 +12,7 @@
 namespace gputopo::sim {
 namespace {
 
-// Loads of a warp under way together, as the kernels for real GPUs have them.
+// Loads that a warp has in flight, as in the kernels for real GPUs.
 constexpr double kLoadsInFlight = 4;
 
 const ClusterSpec& clusters_of(const MachineSpec& spec) {
@@ -20,7 +20,7 @@ const ClusterSpec& clusters_of(const MachineSpec& spec) {
   return *spec.clusters;
 }
 
-// The SMs of all clusters that there is room for, one after the other. In each group they begin at a random TPC.
+// Returns the SMs of all clusters that fit, cluster by cluster. In each group they begin at a random TPC.
 std::vector<std::vector<std::uint32_t>> place_clusters(const MachineSpec& spec, std::uint32_t size,
                                                        std::uint64_t seed) {
   std::vector<std::vector<std::uint32_t>> groups = spec.sm_groups;
@@ -49,7 +49,7 @@ std::uint32_t largest_cluster(const MachineSpec& spec) {
   return std::min(spec.clusters->max_size, static_cast<std::uint32_t>(largest));
 }
 
-// From one load of each warp of a block to the next.
+// Cycles from one load of each warp of a block to the next.
 double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const std::vector<std::uint32_t>& sms,
                    std::size_t blocks, double clock_mhz) {
   const auto bytes = static_cast<double>(cluster_access_bytes(program));
@@ -65,13 +65,13 @@ double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const
   return std::max(bytes / bytes_per_cycle, latency / kLoadsInFlight);
 }
 
-// From one copy's issue to the next's, of a block.
+// Cycles from the issue of one copy of a block to the issue of the next.
 double copy_cycles(const MachineSpec& spec, const ClusterProgram& program, std::uint64_t carve_out_bytes,
                    std::size_t blocks, double clock_mhz) {
   if (!spec.bulk_copies) refuse_silent(spec, "bulk_copies", "how long they take");
   const BulkCopySpec& bulk = *spec.bulk_copies;
   const Level level = level_of(spec, Space::kGlobalBypassL1, program.bytes, carve_out_bytes);
-  // What comes from there passes the caches before it.
+  // Data from that level passes the caches in front of it.
   std::vector<std::string> passed;
   for (const PathStop& stop : spec.spaces.at(Space::kGlobalBypassL1).path) {
     passed.push_back(stop.cache);
@@ -128,7 +128,7 @@ ClusterResult simulate_cluster(const MachineSpec& spec, const ClusterProgram& pr
                        .largest_cluster = largest_cluster(spec)};
   if (!program.every_sm) clusters.resize(1);
   const std::size_t blocks = clusters.size() * program.cluster_size;
-  // What keeps an SM's link busy varies as bandwidths do, what waits for one access after the other as latencies.
+  // Accesses that keep an SM's link busy vary as bandwidths do; dependent accesses vary as latencies do.
   const bool is_stream = program.op == ClusterOp::kRead || program.in_flight > 1;
   const double factor = is_stream ? noise.bandwidth_factor() : 1;
   for (const std::vector<std::uint32_t>& sms : clusters) {

@@ -11,20 +11,20 @@
 namespace gputopo::sim {
 namespace {
 
-// Apart, and aligned so that a stretch of either fills modulo sets evenly.
+// Apart from each other, and aligned so that contiguous code or constants fill modulo sets evenly.
 constexpr std::uint64_t kCodeBase = 1ull << 40;
 constexpr std::uint64_t kConstantsBase = 1ull << 41;
 constexpr std::uint64_t kKib = 1024;
-constexpr std::uint64_t kParametersBase = kConstantsBase + 129 * kKib + 640;  // of kernels
+constexpr std::uint64_t kParametersBase = kConstantsBase + 129 * kKib + 640;  // kernel parameters
 constexpr std::uint64_t kJumpsBase = 3ull << 40;
 
-// What the nearest cache takes at once, but no more than a block of the code.
+// Bytes that the nearest cache fetches at once, at most a block of code.
 std::uint64_t fetch_bytes_of(const Path& path, std::uint64_t block_bytes) {
   return path.stops.empty() ? block_bytes
                             : std::min<std::uint64_t>(path.stops.front().cache->sector_bytes(), block_bytes);
 }
 
-// Loads that come one after another, and the sum of what each takes, so many times as it counts.
+// Consecutive loads, and the sum of their latencies, each multiplied by its `times`.
 class LoadSum {
  public:
   LoadSum(Hierarchy& hierarchy, const Path& path, double begin) : hierarchy_(hierarchy), path_(path), sum_(begin) {}
@@ -55,13 +55,13 @@ class LoadSum {
   std::array<double, kMaxLoadsAtOnce> cycles_;
 };
 
-// What a jump to the code there takes longer than to code that the nearest cache holds.
+// Extra cycles of a jump to the code at `address`, over a jump to code in the nearest cache.
 double jump_back_cycles(Hierarchy& hierarchy, const Path& jump_path, std::uint64_t address) {
   if (jump_path.stops.empty() || jump_path.memory_latency_cycles == 0) return 0;
   return hierarchy.load(jump_path, address) - jump_path.stops.front().latency_cycles;
 }
 
-// Code is fetched ahead of what runs, but not where a pass begins again.
+// Code is fetched ahead as it runs, but not where the next pass begins.
 double run_cycles(Hierarchy& hierarchy, const Path& path, const Path& jump_path, const CodeSpec& code,
                   const CodeStep& step) {
   const std::uint64_t unit = fetch_bytes_of(path, std::uint64_t{kCodeBlockInstructions} * code.bytes_per_instruction);
@@ -92,14 +92,14 @@ std::uint32_t place_of(const CodeStep& step, std::uint32_t jump) {
   return place_of_aligned_jump(step.first, step.count, jump);
 }
 
-// What the cycles of a jump do not have: they are a mean over where blocks begin.
+// Extra fetches by where an aligned block begins; the cycles of a jump are a mean over all beginnings.
 double cycles_of_fetches(const CodeSpec& code, const CodeStep& step, std::uint64_t begin, std::uint64_t run_bytes) {
   if (step.kind != CodeStepKind::kAlignedJumps || code.fetch_bytes == 0) return 0;
   const std::uint64_t more = (begin + run_bytes - 1) / code.fetch_bytes - begin / code.fetch_bytes;
   return static_cast<double>(more) * code.fetch_cycles;
 }
 
-// What runs of a block may lie in two lines: the farther one of the two is waited for.
+// The code that runs of a block may span two lines; the jump waits for the farther one.
 double jumps_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
   const std::uint64_t run_bytes = std::uint64_t{jump_instructions(step.kind)} * code.bytes_per_instruction;
   const std::uint64_t unit = fetch_bytes_of(path, run_bytes);
@@ -137,7 +137,7 @@ double pass_cycles(Hierarchy& hierarchy, const Path& path, const Path& jump_path
   return run_cycles(hierarchy, path, jump_path, code, step);
 }
 
-// From one jump to the next, or of as many instructions as the unit of the step is compiled to.
+// Bytes from one jump to the next, or of the compiled unit of the step.
 double block_bytes_of(const CodeSpec& code, CodeStepKind kind) {
   constexpr std::uint32_t kInstructionsOfOperand = 3;
   if (is_jumps(kind)) return static_cast<double>(jump_block_bytes(code, kind));
@@ -154,7 +154,7 @@ void require_known(const CodeSpec& code, CodeStepKind kind) {
   }
 }
 
-// A pass is timed as a whole, so that noise comes to it as to one load.
+// A pass is timed as a whole, so it gets the noise of one load.
 std::uint64_t with_noise(double cycles, Noise& noise) {
   StepBehaviour pass(1);
   pass.add(cycles, false, 0);
@@ -202,7 +202,7 @@ InstructionResult CodeSimulator::run(const InstructionProgram& program, std::uin
   }
   CodeBehaviour behaviour = code_behaviour(*spec_.code, hierarchy_, program, carve_out_bytes, seed);
   InstructionResult result = code_result(*spec_.code, program, behaviour, noise);
-  if (hierarchy_.chose_at_random()) return result;  // by this program's seed
+  if (hierarchy_.chose_at_random()) return result;  // depends on this program's seed
   known_.push_front({program, carve_out_bytes, std::move(behaviour)});
   if (known_.size() > kMostKnown) known_.pop_back();
   return result;

@@ -10,18 +10,18 @@
 
 namespace gputopo::sim {
 
-// Each pass of each step on a machine without noise, in cycles.
+// Cycles of each pass of each step, on a machine without noise.
 using CodeBehaviour = std::vector<std::vector<double>>;
 
-// `hierarchy` is of the machine, and starts with empty caches, as for every program. `seed` is of random replacement.
-// The machine must have `code`, and constants where a step loads them.
+// `hierarchy` belongs to the machine and starts with empty caches, as for every program. `seed` drives random
+// replacement. The machine must have `code`, and constants if a step loads them.
 [[nodiscard]] CodeBehaviour code_behaviour(const CodeSpec& code, Hierarchy& hierarchy,
                                            const InstructionProgram& program, std::uint64_t carve_out_bytes,
                                            std::uint64_t seed);
 [[nodiscard]] InstructionResult code_result(const CodeSpec& code, const InstructionProgram& program,
                                             const CodeBehaviour& behaviour, Noise& noise);
 
-// Runs programs, and simulates those that come again only once: a probe repeats what noise may have disturbed.
+// Runs programs, and simulates repeated ones only once: a probe repeats what noise may have disturbed.
 class CodeSimulator {
  public:
   explicit CodeSimulator(const MachineSpec& spec) : spec_(spec), hierarchy_(spec) {}
@@ -40,7 +40,7 @@ class CodeSimulator {
 
   const MachineSpec& spec_;
   Hierarchy hierarchy_;
-  std::list<Known> known_;  // the last run first
+  std::list<Known> known_;  // most recently used first
 };
 
 }  // namespace gputopo::sim

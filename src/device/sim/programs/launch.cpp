@@ -20,7 +20,7 @@ LaunchResult simulate_launch(const MachineSpec& spec, const LaunchProgram& progr
   const double ns = (is_graph ? launches.graph_latency_ns + more * launches.graph_interval_ns
                               : launches.latency_ns + more * launches.interval_ns) +
                     arguments_ns;
-  // The host's part varies, and now and then it is late.
+  // The host's part varies, as bandwidths do.
   const double factor = 1 / noise.bandwidth_factor();
   const double submit_ns = launches.submit_ns * (is_graph ? 1.0 : program.launches) + arguments_ns;
   return {.seconds = ns * factor / 1e9, .submit_seconds = std::min(submit_ns, ns) * factor / 1e9};

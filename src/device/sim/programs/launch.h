@@ -1,4 +1,4 @@
-// What launches of a simulated machine's kernels take.
+// Times of kernel launches on a simulated machine.
 #pragma once
 
 #include "device/sim/machine/machine.h"

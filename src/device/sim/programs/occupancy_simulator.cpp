@@ -8,10 +8,10 @@
 namespace gputopo::sim {
 namespace {
 
-// What a kernel has beside the values that it is to keep; AMD's are given a number as a whole.
+// Registers of a kernel besides the values that it keeps. On AMD GPUs the program asks for the total.
 std::uint32_t own_registers(const DeviceInfo& info) { return info.vendor == "AMD" ? 0 : 16; }
 
-// Blocks whose warps have registers: each scheduler gives its own to its share of the warps.
+// Blocks that the registers allow: each scheduler gives its own registers to its share of the warps.
 std::uint32_t blocks_by_registers(const ComputeSpec& compute, std::uint64_t registers_per_sm, std::uint64_t registers,
                                   std::uint32_t warps, std::uint32_t lanes) {
   const std::uint64_t of_warp = round_up(registers * lanes, compute.register_unit);
@@ -44,7 +44,7 @@ OccupancyResult simulate_occupancy(const MachineSpec& spec, const DeviceInfo& in
     blocks = std::min(blocks, static_cast<std::uint32_t>(all / of_block));
   }
   blocks = std::min(blocks, program.blocks_per_sm);
-  // Of a moment at which the timer moved.
+  // The reading is right after the timer moved, so it is a multiple of the step.
   constexpr double kMoments = 1000;
   const double timer_ns = kMoments * compute.timer_step_ns;
   const double cycles = timer_ns * info.sm_clock_max_mhz.value_or(1000) / 1000;

@@ -1,4 +1,4 @@
-// How many blocks an SM of a simulated machine holds, and what its clocks say.
+// The blocks that an SM of a simulated machine holds, and the readings of its clocks.
 #pragma once
 
 #include <cstdint>

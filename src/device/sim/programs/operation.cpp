@@ -16,7 +16,7 @@ const OperationSpec* find(const ComputeSpec& compute, OperationId id) {
   return found == compute.operations.end() ? nullptr : &found->second;
 }
 
-// Cycles that a pipe's part of one scheduler needs for an operation of a whole warp.
+// Cycles that one scheduler's part of a pipe needs for an operation of a whole warp.
 double pipe_cycles(const ComputeSpec& compute, const OperationSpec& operation, std::uint32_t warp_lanes) {
   const double lanes =
       operation.lanes_per_cycle > 0 ? operation.lanes_per_cycle : compute.pipes.at(operation.pipe).lanes_per_cycle;
@@ -27,17 +27,17 @@ double latency_of(const OperationSpec& operation, std::size_t blocks) {
   return operation.latency_cycles + static_cast<double>(blocks - 1) * operation.block_cycles;
 }
 
-// Of a round of the warps of the scheduler that has the most.
+// Cycles of a round, for the scheduler with the most warps.
 double round_cycles(const ComputeSpec& compute, const std::vector<const OperationSpec*>& chains, double operations,
                     double warps, std::size_t blocks, std::uint32_t warp_lanes, std::uint32_t together) {
   const double of_chain = operations / static_cast<double>(chains.size());
-  double waiting = 0;  // for the slowest chain
+  double waiting = 0;  // time of the slowest chain
   double issuing = 0;
   double busiest = 0;
   std::map<std::string, double> pipes;
   for (const OperationSpec* chain : chains) {
     waiting = std::max(waiting, of_chain * latency_of(*chain, blocks));
-    // Those that do it together wait for the last of them, and then for all of the round.
+    // Warps that do an operation together wait for the last of them, and then for all results of the round.
     if (together > 1) {
       const double own = std::ceil(static_cast<double>(together) / compute.schedulers);
       waiting = std::max(waiting, of_chain * own * pipe_cycles(compute, *chain, warp_lanes)) + compute.wait_cycles;
@@ -69,7 +69,7 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
   OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,
                          .instruction_bytes = static_cast<double>(compute.instruction_bytes)};
   for (std::uint32_t sm = 0; sm < blocks; ++sm) {
-    // A round is timed as a whole, so that noise comes to it as to one load.
+    // A round is timed as a whole, so it gets the noise of one load.
     StepBehaviour block(1);
     block.add(cycles, false, 0);
     result.sms.push_back(sm);

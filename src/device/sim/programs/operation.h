@@ -6,8 +6,8 @@
 
 namespace gputopo::sim {
 
-// Warps are divided among the schedulers of an SM, and so are the lanes of each pipe. A scheduler's warps take as long
-// as the longest of what each warp waits for its own results, what its pipes need and what it takes to issue.
+// The schedulers of an SM share its warps and the lanes of each pipe. A scheduler's warps take the longest of three
+// times: what each warp waits for its own results, what the pipes need, and what issuing takes.
 [[nodiscard]] OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo& info,
                                                  const OperationProgram& program, Noise& noise);
 
