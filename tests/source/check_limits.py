@@ -19,20 +19,20 @@ import tempfile
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_COMPLEXITY = 20
-AT_ONCE = 4  # groups of files
+GROUPS = 2  # of files; each group reads the common headers, which takes most of the time
 CHECKS = "readability-function-cognitive-complexity,readability-function-size"
 
 RAW_STRING = re.compile(r'R"(\w*)\((.*?)\)\1"', re.DOTALL)
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-# What nests: it counts one, and one more for each that it stands in. Then lambdas, which only nest, and what counts one.
+# Nesting statements, which count one plus their nesting; lambdas, which only nest; and the rest, which counts one.
 FLOW = re.compile(r"(?P<nests>\b(?:if|for|while|do|switch|catch|goto)\b|\?)|(?P<lambda>\][ ]*[({])|\belse\b|&&|\|\|")
 
-# What may have functions among its members, and a line of its members alone.
+# The start of a class, which may have member functions, and a line of its direct members.
 CLASS = re.compile(r"(?:class|struct|union)\b[^;()]*\{$")
 MEMBER = re.compile(r"  [^\s}]")
 
-# At the end of a line whose statement goes on.
+# The end of a line whose statement continues.
 CONTINUES = re.compile(r"[,(+\-*/=|&<]$")
 
 
@@ -41,10 +41,10 @@ def only_newlines(match):
 
 
 def blocks(text):
-    """The lines of code up to the end of each function, class or declaration, without empty ones before them: a function,
-    or several, is in one of them. Functions end with a brace in the first column, or in that of the members of a class:
-    clang-format, which CI holds the sources to, leaves no other place."""
-    text = RAW_STRING.sub(lambda match: only_newlines(match) + "\t", text)  # what follows one begins no line
+    """The lines of code up to the end of each function, class or declaration, without empty lines before them. Each
+    function is within one block, which may have several. A function ends with a brace in the first column, or in the
+    column of class members; clang-format, which CI enforces, allows no other place."""
+    text = RAW_STRING.sub(lambda match: only_newlines(match) + "\t", text)  # the code after it begins no line
     text = NOT_CODE.sub(only_newlines, text)
     text = DIRECTIVE.sub(only_newlines, text)
     block = []
@@ -65,9 +65,9 @@ def blocks(text):
 
 
 def complexity_bound(block):
-    """At least the cognitive complexity of every function in the block. What nests is indented by two columns or more
-    for each thing that it stands in, unless they are parts of one statement; then it counts as if within all of the
-    statement before it."""
+    """An upper bound of the cognitive complexity of every function in the block. A nesting statement is indented by at
+    least two columns for each enclosing one, unless they are parts of one statement. Then it counts as if within all of
+    the statement before it."""
     total = depth = 0
     before = ""
     for line in block:
@@ -76,7 +76,7 @@ def complexity_bound(block):
             continue
         if not (CONTINUES.search(before) or code[0] in "?:"):
             indent = len(line) - len(line.lstrip())
-            depth = max(indent // 2 - 1, 0)  # what stands in a function, and in nothing else, has two columns
+            depth = max(indent // 2 - 1, 0)  # two columns mean directly in a function
         for match in FLOW.finditer(code):
             if not match["lambda"]:
                 total += 1 + depth if match["nests"] else 1
@@ -98,7 +98,7 @@ def may_exceed(text):
 
 
 def run_clang_tidy(build, file):
-    """What clang-tidy says of a file and what it includes; nothing if all is well. With whether it could read it."""
+    """The findings of clang-tidy in a file and its includes, and whether it could read the file."""
     command = ["clang-tidy", "-p", build, "--quiet", f"--checks=-*,{CHECKS}", str(file)]
     result = subprocess.run(command, capture_output=True, text=True)
     found = re.findall(r"^.*\b(?:warning|error|note): .*$", result.stdout, re.MULTILINE)
@@ -109,8 +109,8 @@ def run_clang_tidy(build, file):
 
 
 def clang_tidy(build, files):
-    """What clang-tidy says of some files. Most of its time goes to the headers that all include, so it reads them as one;
-    where two of them cannot be read together, each by itself."""
+    """The findings of clang-tidy in these files. Most of its time goes to common headers, so it reads the files as one, or
+    separately if two of them conflict."""
     if len(files) > 1:
         entry = json.loads(pathlib.Path(build, "compile_commands.json").read_text())[0]
         with tempfile.TemporaryDirectory() as folder:
@@ -138,12 +138,12 @@ def main():
         if lines > MAX_FILE_LINES:
             found.append(f"{file}: {lines} lines, {MAX_FILE_LINES} are allowed")
     candidates = [file for file, text in texts.items() if may_exceed(text)]
-    # Neighbours have names of their own alike, so they are dealt out.
-    groups = [candidates[i::AT_ONCE] for i in range(min(AT_ONCE, len(candidates)))]
+    # Adjacent files often define the same names, so they go to different groups.
+    groups = [candidates[i::GROUPS] for i in range(min(GROUPS, len(candidates)))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for lines in pool.map(lambda files: clang_tidy(sys.argv[1], files), groups):
             found += lines
-    # A function of a header is seen from every file that includes it.
+    # A function in a header is found from every file that includes it.
     found = list(dict.fromkeys(line.replace(f"{root}/", "") for line in found))
     for line in found:
         print(line)

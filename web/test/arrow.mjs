@@ -1,5 +1,5 @@
-// arrow.mjs STORE REPORT: the store of a fleet, which was made of this report alone, by another reader of Arrow: every
-// value of the report is in it.
+// arrow.mjs STORE REPORT: reads a fleet's store, made from this report alone, with another implementation of Arrow.
+// Every value of the report must be in it.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
@@ -29,7 +29,7 @@ for (const [element, attributes] of Object.entries(report.memory)) {
     assert.equal(row.value, attribute.value);
     assert.equal(row.unit ?? '', attribute.unit);
     assert.equal(row.source, attribute.source);
-    // The interval is no narrower.
+    // The interval must not be narrower.
     if (attribute.low !== null) assert.ok(row.low <= attribute.low && row.high >= attribute.high, row.path);
     assert.equal(row.model, report.device.name);
     assert.equal(row.name, 'a');

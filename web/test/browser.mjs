@@ -1,5 +1,5 @@
-// Drives HTML reports in a real Chromium, as a reader would: browser.mjs GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER].
-// With a folder for screenshots it also writes those of docs/screenshots.
+// Uses HTML reports in a real Chromium as a reader would: browser.mjs GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER]. With
+// a folder for screenshots, it also writes those of docs/screenshots.
 import assert from 'node:assert/strict';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
@@ -11,7 +11,7 @@ import './hostile.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-// The report of a GPU of which none is kept is made here.
+// Makes the report of a GPU for which none is stored.
 function reportOf(name) {
   if (name !== 'a100') return join(reports, `${name}.json`);
   const path = join(folder, `${name}.json`);
@@ -29,7 +29,7 @@ function render(name, json) {
   });
 }
 
-// ---- the parts of a test, each on a page that is open ----
+// ---- the parts of a test, each on an open page ----
 
 async function hovers(page) {
   const part = page.locator('.chip .part[data-elements~=device]');
@@ -40,7 +40,7 @@ async function hovers(page) {
   assert.match(await panel.textContent(), /size/, 'focus shows what hovering does');
 }
 
-// The links beside the drawing: kept by the enter key or a click, left by the escape key.
+// The links beside the drawing: Enter or a click keeps them, Escape leaves them.
 async function keepsPart(page) {
   const panel = page.locator('#part');
   const part = page.locator('.chip .part').first();
@@ -72,14 +72,14 @@ async function filters(page, json) {
   assert.match(await page.locator('#filter-count').textContent(), new RegExp(`^${await visible()} of ${all} values$`));
   const {name, content} = await download(page, () => page.click('#export-values'));
   assert.match(name, /\.csv$/);
-  // The lines that --csv writes, numbers without prefixes among them.
+  // The lines of --csv, including numbers without prefixes.
   const lines = content.toString().trim().split('\r\n');
   assert.equal(lines.length, await visible() + 1);
   const all_lines = new Set(csv);
   assert.deepEqual(lines.filter((line) => !all_lines.has(line)), []);
   assert.ok(lines.some((line) => /^[^,]+,latency,[\d.]+,[\d.]+,[\d.]+,cycles,measured$/.test(line)), lines.slice(0, 5).join('\n'));
   await page.selectOption('#filter-source', '');
-  // A value is found by the path that `gputopo get` and CSV know it by, beside those whose paths hold it: 'icache_l2.latency'.
+  // The path of `gputopo get` and CSV finds a value, and longer paths such as 'icache_l2.latency'.
   await page.fill('#filter-text', 'l2.latency');
   const paths = await page.locator('#values tbody tr:not([hidden])').evaluateAll((rows) => rows.map((row) => row.dataset.path));
   assert.ok(paths.includes('l2.latency') && paths.every((path) => path.includes('l2.latency')), paths.join());
@@ -103,7 +103,7 @@ async function plots(page) {
   const before = await picture();
   await figure.getByRole('button', {name: /^Zoom in/}).click();
   const zoomed = await until(picture, (now) => now !== before, 'zooming changes the plot');
-  // The zoom stays where the theme changes.
+  // A change of the theme keeps the zoom.
   await page.click('#theme');
   await until(picture, (now) => now !== zoomed, 'another theme has other colours');
   await page.click('#theme');
@@ -136,7 +136,7 @@ async function plots(page) {
   assert.ok(csv.content.toString().split('\r\n').length > 3);
 }
 
-// The evidence of one value, all of whose plots are drawn.
+// The evidence of one value, with all its plots drawn.
 async function evidence(page, id) {
   const block = page.locator(`details#evidence-${id}`);
   await block.evaluate((element) => element.open = true);
@@ -153,8 +153,8 @@ async function switchesTheme(page) {
   assert.equal(await colour(), before);
 }
 
-// Removes all but two of the blocks that consist of the same elements with the same classes and roles: axe-core takes
-// minutes for a page with hundreds of them.
+// Removes all but two of the blocks that consist of the same elements with the same classes and roles, because axe-core
+// takes minutes for a page with hundreds of them.
 async function keepsTwoOfAKind(page) {
   await page.evaluate(() => {
     const counts = new Map();
@@ -168,7 +168,7 @@ async function keepsTwoOfAKind(page) {
   });
 }
 
-// axe-core finds no violation of `rules` (of any if none are given) in `scope`.
+// Expects that axe-core finds no violation of `rules` (default: all) in `scope`.
 async function passesAxe(page, rules, scope) {
   await page.evaluate(axe);
   const violations = await page.evaluate(async ([rules, scope]) => {
@@ -178,7 +178,7 @@ async function passesAxe(page, rules, scope) {
   assert.deepEqual(violations, [], await page.evaluate(() => document.documentElement.dataset.theme));
 }
 
-// axe-core does not tell contrasts within SVG: of each colour of text with each that a box may have.
+// axe-core checks no contrasts within SVG. This checks each text color against each color of a box.
 async function hasContrast(page) {
   const found = await page.evaluate(() => {
     const style = getComputedStyle(document.documentElement);
@@ -199,31 +199,31 @@ async function hasContrast(page) {
   assert.deepEqual(found, []);
 }
 
-// What a screen reader is told, and the tab key leads to.
+// The texts for a screen reader, and the targets of the Tab key.
 async function speaks(page) {
   const chip = await page.getByRole('region', {name: 'Drawing of the chip'}).ariaSnapshot();
   assert.match(chip, /group "The chip: /);
   assert.match(chip, /button "Device memory: [^"]*(B|cycles)/, chip);
-  // Each value with its interval, source and method, in a row of its own name.
+  // Each value with its interval, source and method, in a row with its name.
   const row = page.getByRole('region', {name: 'Table of every value'}).getByRole('row', {name: /latency .* measured/}).first();
   assert.match(await row.ariaSnapshot(), /rowheader[^]*link[^]*\(.* to .*\)[^]*measured[^]*cell "[^"]+"/);
   for (const [role, name] of [['searchbox', 'Search'], ['combobox', 'Element'], ['combobox', 'Source']]) {
     assert.equal(await page.getByRole(role, {name, exact: true}).count(), 1, name);
   }
-  // How many values the filters leave is announced.
+  // The number of values that pass the filters is announced.
   assert.match(await page.getByRole('status').textContent(), /^\d+ of \d+ values$/);
-  // A plot has a name, and its text says what is in it.
+  // A plot has a name and a text that describes its content.
   const plot = page.locator('figure.chart .plot').first();
   assert.match(await plot.getAttribute('aria-label'), /\w\. Keys: /);
   const caption = page.locator(`#${await plot.getAttribute('aria-describedby')}`);
   assert.match(await caption.textContent(), /\d+ rows?, /);
-  // Each part of the drawing, each link and each plot can be reached without a mouse.
+  // Each part of the drawing, each link and each plot is reachable without a mouse.
   const unreachable = await page.evaluate(() => [...document.querySelectorAll('.chip .part, #values a, .plot, button')].filter(
       (element) => element.tabIndex < 0).map((element) => element.outerHTML.slice(0, 80)));
   assert.deepEqual(unreachable, []);
 }
 
-// What is written over the drawing lies within a box or between boxes, but over no edge of one.
+// Texts over the drawing lie within a box or between boxes, but cross no edge.
 async function fitsItsBoxes(page) {
   const crossed = await page.evaluate(() => {
     const boxes = [...document.querySelectorAll('.chip .part rect:not(.hit)')].map((rect) => rect.getBBox());
@@ -242,7 +242,7 @@ async function fitsItsBoxes(page) {
   assert.deepEqual(crossed, []);
 }
 
-// Every control has a name, no id is there twice, every link within the page leads somewhere.
+// Every control has a name, no id occurs twice, and every link within the page has a target.
 async function isAccessible(page) {
   const problems = await page.evaluate(() => {
     const found = [];
@@ -273,13 +273,13 @@ async function isAccessible(page) {
 async function fitsWidths(page) {
   for (const width of [1440, 1280, 800, 390]) {
     await page.setViewportSize({width, height: 900});
-    // Plots follow the width in a frame of their own.
+    // Plots adapt to the width in a later frame.
     await until(() => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), (overflow) => overflow <= 0,
                 `at ${width} px the page is too wide, by pixels`);
   }
 }
 
-// On a phone the name and the value of each row can be seen without scrolling.
+// On a phone, the name and the value of each row are visible without scrolling.
 async function showsValuesOnAPhone(page) {
   await page.setViewportSize({width: 390, height: 900});
   const cut = await page.locator('#values tbody td.number').evaluateAll((cells) => {
@@ -310,7 +310,7 @@ for (const name of ['h200', 'mi300x', 'gt200', 'a100']) {
     await isAccessible(page);
     await speaks(page);
     if (name === 'gt200') {
-      // Evidence within the block of an element that is not there.
+      // Evidence within the block of an absent element.
       await page.locator('#values tbody tr[data-source=unavailable] a').first().click();
       await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).waitFor();
     }
@@ -350,7 +350,7 @@ test('latency over footprint stands behind the picture, is drawn, exported and p
   await close(page);
 });
 
-// The table of operations is filtered and taken away, and the figures of what computes have names.
+// The table of operations can be filtered and exported, and the figures of compute have names.
 test('what computes: figures, filters, export', async () => {
   const json = join(folder, 'operations.json');
   await run(['--device', 'sim:h200', '--full', '--only', 'instructions,pipes,peaks,control', '--quiet', '--json', json]);
@@ -458,7 +458,7 @@ test('the page can be used by keys, which a help lists', async () => {
   assert.ok(await page.locator('#keys').evaluate((dialog) => dialog.open), 'the page below is out of reach');
   await page.keyboard.press('Escape');
   assert.ok(!await page.locator('#keys').evaluate((dialog) => dialog.open));
-  // The sections in their order, each at the top, to the last and back.
+  // The sections in order, each at the top, to the last one and back.
   await page.evaluate(() => {
     for (const details of document.querySelectorAll('details')) details.open = false;
     window.scrollTo(0, 0);
@@ -483,7 +483,7 @@ test('the page can be used by keys, which a help lists', async () => {
   const pressed = await page.locator('#heat').getAttribute('aria-pressed');
   await page.keyboard.press('h');
   assert.notEqual(await page.locator('#heat').getAttribute('aria-pressed'), pressed);
-  // A line of a plot, in place of a click on the legend.
+  // A digit toggles a line of a plot, like a click on the legend.
   const figure = page.locator('.curves figure').first();
   await figure.scrollIntoViewIfNeeded();
   await figure.locator('.plot svg').waitFor();
@@ -491,7 +491,7 @@ test('the page can be used by keys, which a help lists', async () => {
   await figure.locator('.plot').focus();
   await page.keyboard.press('1');
   await until(() => figure.locator('.plot').innerHTML(), (now) => now !== before, 'a digit hides a line');
-  // The tab key reaches all that a pointer may click.
+  // The Tab key reaches everything that a pointer can click.
   await openAll(page);
   const unreachable = await page.evaluate(() => [...document.querySelectorAll('main *')].filter((element) =>
       getComputedStyle(element).cursor === 'pointer' && getComputedStyle(element.parentElement).cursor !== 'pointer' &&
@@ -514,12 +514,12 @@ test('h200: the map, and each kind of evidence', async () => {
   await marks('l2-loaded_latency', ['knee', 'unloaded']);
   await marks('shared-conflict_cost', ['conflict free', 'load', 'store']);
   await marks('device-read_bandwidth', ['theoretical', 'blocks per SM']);
-  // Of runs that are nearly alike no two ticks read the same.
+  // For runs with similar values, no two ticks have the same text.
   const block = await evidence(page, 'texture-read_bandwidth');
   await block.locator('.plot svg').first().waitFor();
   const ticks = (await block.locator('.plot svg').first().locator('text').allTextContents()).filter((text) => /^[\d.]+ TB\/s$/.test(text));
   assert.ok(ticks.length > 2 && new Set(ticks).size === ticks.length, ticks.join());
-  // The matrix of SMs and lines: a heat map.
+  // The matrix of SMs and lines is a heat map.
   const map = (await evidence(page, 'l2-near_sms')).locator('figure.chart').nth(1);
   await map.locator('canvas').first().waitFor();
   const csv = await download(page, () => map.getByRole('button', {name: /^CSV/}).click());
@@ -610,7 +610,7 @@ test('print shows every plot that is open, scaled and in its place', async () =>
   await openAll(page);
   const isPainted = await page.evaluate(() => {
     window.dispatchEvent(new Event('beforeprint'));
-    // Before another frame: the last column of the map of all SMs, to the left of the bar of colours.
+    // Before another frame, the last column of the map of all SMs is drawn, to the left of the color bar.
     return [...document.querySelectorAll('#evidence-l2-near_sms canvas')].some((canvas) => {
       const scale = canvas.width / canvas.clientWidth;
       const [r, g, b] = canvas.getContext('2d').getImageData((canvas.clientWidth - 134) * scale, canvas.height / 2, 1, 1).data;
@@ -675,7 +675,7 @@ test('samples can be read as a table', async () => {
   await close(page);
 });
 
-// What is exported is drawn by the same option, as text that has a place: which texts of `names`, or of all, cover another
+// The export uses the same option, with placed texts. Returns those of `names`, or of all texts, that cover another
 // text or the samples.
 async function overlaps(page, figure, names = null) {
   const {content} = await download(page, () => figure.getByRole('button', {name: /^SVG/}).click());
@@ -761,7 +761,7 @@ test('diff: plots side by side move together', async () => {
   await assert.rejects(run(['diff', join(reports, 'h200.json'), second, '--html', path]), {code: 1}, 'they differ');
   const page = await open(path);
   assert.match(await page.locator('main').textContent(), /\+50%/);
-  // Latency over footprint, both in one plot, which is called by both.
+  // Latency over footprint: both reports in one plot, each with its name.
   const curve = page.locator('.curves figure.chart').first();
   await curve.scrollIntoViewIfNeeded();
   await curve.locator('.plot svg').waitFor();
@@ -781,7 +781,7 @@ test('diff: plots side by side move together', async () => {
   await figures.nth(0).getByRole('button', {name: /^Zoom in/}).click();
   await until(other, (now) => now !== before, 'the second plot zooms with the first');
   await figures.nth(0).getByRole('button', {name: /^Reset/}).click();
-  // The cursor of one is in the other, too.
+  // The cursor of one plot shows in the other, too.
   const box = await figures.nth(0).locator('.plot').boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.move(box.x + box.width / 2 + 3, box.y + box.height / 2);
@@ -789,7 +789,7 @@ test('diff: plots side by side move together', async () => {
       () => page.locator('.pair').first().locator('.plot > div[style*="position: absolute"]').evaluateAll(
           (all) => all.filter((tip) => /mean|:/.test(tip.textContent) && getComputedStyle(tip).opacity !== '0').map((tip) => tip.innerText.split('\n')[0])),
       (shown) => shown.length === 2 && shown[0] === shown[1], 'both plots have the cursor at one place');
-  // The table leads to the plots of what differs, which stand first.
+  // The table links to the plots of differences, which come first.
   await page.locator('main table a').first().click();
   assert.equal(new URL(page.url()).hash, '#pair-0');
   assert.match(await page.locator('h3').first().textContent(), /differs/);

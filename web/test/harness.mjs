@@ -1,4 +1,4 @@
-// What the tests of pages have in common: harness.mjs GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER] are the arguments of each.
+// The common parts of the page tests; each takes the arguments GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER].
 import assert from 'node:assert/strict';
 import {AsyncLocalStorage} from 'node:async_hooks';
 import {execFile} from 'node:child_process';
@@ -11,8 +11,7 @@ import {chromium} from 'playwright-core';
 
 export const [gputopo, reports, screenshots] = process.argv.slice(2);
 export const folder = mkdtempSync(join(tmpdir(), 'gputopo-browser-'));
-// A machine that runs other tests at the same time is many times slower than one that does not. What never happens costs
-// this long.
+// A host that runs other tests at the same time is many times slower. An event that never happens costs this long.
 export const kPatienceMs = 120000;
 
 const launch = () => chromium.launch({
@@ -22,7 +21,7 @@ const launch = () => chromium.launch({
   timeout: kPatienceMs,
 });
 
-// Runs gputopo and returns what it prints. An exit code that is not in `codes` is an error.
+// Runs gputopo and returns its output. An exit code outside `codes` is an error.
 export async function run(args, codes = [0]) {
   try {
     return (await promisify(execFile)(gputopo, args, {maxBuffer: 1 << 28})).stdout;
@@ -32,14 +31,14 @@ export async function run(args, codes = [0]) {
   }
 }
 
-// Files that several tests ask for are made once.
+// Files that several tests need are made once.
 const made = new Map();
 export function once(key, make) {
   if (!made.has(key)) made.set(key, make());
   return made.get(key);
 }
 
-// Waits until `value` gives what `holds` accepts, and returns it. What it gives last is in the error.
+// Waits until `holds` accepts the result of `value`, and returns it. The error has the last result.
 export async function until(value, holds, what) {
   const end = Date.now() + kPatienceMs;
   for (;;) {
@@ -50,7 +49,7 @@ export async function until(value, holds, what) {
   }
 }
 
-const running = new AsyncLocalStorage();  // the browser of a test, and the pages that it has opened
+const running = new AsyncLocalStorage();  // the browser of a test, and its open pages
 
 export async function newPage(options = {}) {
   const {browser, opened} = running.getStore();
@@ -62,8 +61,8 @@ export async function newPage(options = {}) {
   return page;
 }
 
-// A page that fails the test for anything on its console and any request that leaves the file. `prepare` is called with it
-// before it has an address.
+// Opens a page and fails the test for any console message and any request outside the file. Calls `prepare` with the
+// page before it has an address.
 export async function openFile(path, options = {}, prepare = async () => {}) {
   const page = await newPage({viewport: {width: 1280, height: 900}, acceptDownloads: true, ...options});
   page.on('console', (message) => {
@@ -82,7 +81,7 @@ export async function openFile(path, options = {}, prepare = async () => {}) {
   return page;
 }
 
-// The same of a page with a script, once that has run.
+// Opens a page with a script, and waits until the script has run.
 export async function open(path, options, prepare) {
   const page = await openFile(path, options, prepare);
   await page.waitForSelector('html[data-ready=yes]');
@@ -99,12 +98,12 @@ export async function download(page, click) {
   return {name: file.suggestedFilename(), content: readFileSync(await file.path())};
 }
 
-// Evidence is folded until it is asked for.
+// Evidence is folded by default.
 export async function openAll(page) {
   await page.evaluate(() => { for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true; });
 }
 
-// Draws the plots within `scope` that have a place, or the first one of each kind: a plot is drawn once it is seen.
+// Draws the visible plots within `scope`, or the first one of each kind, because a plot is drawn once it is seen.
 export async function drawsPlots(page, scope = 'body', oneOfAKind = false) {
   await page.evaluate(async ([scope, oneOfAKind, patience]) => {
     const charts = JSON.parse(document.getElementById('charts').textContent);
@@ -136,16 +135,16 @@ export async function drawsOneOfAKind(page) {
 // ---- the tests ----
 
 const tests = [];
-const only = process.env.GPUTOPO_BROWSER_ONLY;  // a part of the names of the tests to run
+const only = process.env.GPUTOPO_BROWSER_ONLY;  // part of the names of the tests to run
 export function test(name, body) {
   if (!only || name.includes(only)) tests.push({name, body});
 }
 
-// Pages wait more than they compute, so several tests run at once. Each of them has a browser of its own, because one that
-// prints for several pages at once crashes.
+// Pages wait more than they compute, so several tests run at once. Each has its own browser, because one that prints
+// for several pages at once crashes.
 const kAtOnce = 3;
 
-// Runs a test, and once more in a new browser if the browser ended.
+// Runs a test, and again in a new browser if the browser ended.
 async function attempt(body, worker, again = true) {
   worker.browser = worker.browser?.isConnected() ? worker.browser : await launch();
   const opened = [];

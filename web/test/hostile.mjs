@@ -1,12 +1,12 @@
-// Documents all of whose texts are hostile, as every kind of page and drawing: no script of theirs runs, and no element and
-// no attribute comes from them. Each is opened as readers open it, and without its Content-Security-Policy, which would
-// hide that a text has become markup.
+// Documents with hostile texts in every field, as every kind of page and drawing. None of their scripts may run, and no
+// element or attribute may come from them. Each is opened as readers open it, and without its Content-Security-Policy,
+// which would hide that a text has become markup.
 import assert from 'node:assert/strict';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {close, download, drawsOneOfAKind, folder, once, openFile, reports, run, test} from './harness.mjs';
 
-// What would run sets a mark, and what would become markup has a name that nothing else has.
+// A script that runs sets a mark, and text that becomes markup has a unique name.
 const kTexts = {
   markup: 'zz <script>evil()</script><img src=x onerror=evil()><svg onload=evil()><gtx-evil gtx-evil=1></gtx-evil>' +
       '</title><script>evil()</script></text></style></script></svg>]]>--><gtx-evil/>&lt;gtx-evil&gt;&lt;img src=x onerror=evil()&gt;',
@@ -15,14 +15,14 @@ const kTexts = {
   addresses: 'javascript:evil()//data:text/html,<gtx-evil>*/evil()/*#" href="javascript:evil()" style="background:url(javascript:evil())',
 };
 
-// Each text by the name of its field; so many things have a name that the field says of what.
+// Replaces texts by the name of their field. Many things have names, so for `name` the field of the holder counts, too.
 function replaceTexts(json, fields, text) {
   let number = 0;
   const walk = (value, field, holder) => {
     if (typeof value === 'string') {
       const own = field === 'name' ? `${holder}.name` : field;
       if (!fields.has(own)) return value;
-      return `${field === 'generator' ? 'gputopo ' : ''}${text} ${number++}`;  // by which files are known
+      return `${field === 'generator' ? 'gputopo ' : ''}${text} ${number++}`;  // identifies report files
     }
     if (Array.isArray(value)) return value.map((item) => walk(item, `${field}[]`, holder));
     if (value === null || typeof value !== 'object') return value;
@@ -42,7 +42,7 @@ function fieldsOf(json) {
   return fields;
 }
 
-// The fields that may hold such texts, all at once; others hold dates, the names of sources and the like.
+// The fields that may hold such texts, tried all at once; others hold dates, the names of sources and so on.
 function freeFields(kind, json, args) {
   return once(`fields of ${kind}`, async () => {
     const free = new Set();
@@ -62,17 +62,20 @@ const saved = (name) => JSON.parse(readFileSync(join(reports, `${name}.json`), '
 // Plots of each kind.
 const kDrawn = new Set(['l1.size', 'l2.latency', 'l2.near_sms', 'l2.loaded_latency', 'l2.read_bandwidth', 'tlb_l1.reach']);
 
-// A report with few samples, so that it is quick to read and to draw.
-function smallReport() {
+// A report with few samples, which is fast to read and draw. `onlyDrawn` omits attributes without a plot, except those
+// in the drawing of the chip.
+function smallReport(onlyDrawn = false) {
   const report = saved('h200');
+  const kept = new Set(['title', 'size', 'latency', 'read_bandwidth', 'shared_with', 'amount']);
   for (const [id, element] of Object.entries(report.memory)) {
     for (const [name, attribute] of Object.entries(element)) {
+      if (onlyDrawn && !kDrawn.has(`${id}.${name}`) && !kept.has(name)) delete element[name];
       if (!kDrawn.has(`${id}.${name}`)) delete attribute.samples;
       for (const table of attribute.samples ?? []) table.data = table.data.map((column) => column.slice(0, 60));
     }
   }
   report.warnings = ['a'];
-  // What the model of a kernel asks for, and operations.
+  // The values that the model of a kernel needs, and operations.
   report.memory.registers = {title: 'Registers', register_unit: told(256, ''), shared_unit: told(128, 'B'), resident_warps: told(64, ''),
                              resident_blocks: told(32, ''), schedulers: told(4, '')};
   report.memory.peaks = {title: 'Peaks', f32: told(6.69e13, 'FLOP/s')};
@@ -86,13 +89,13 @@ function smallReport() {
   return report;
 }
 
-// `kept`: fields whose texts decide what is drawn.
+// `kept`: fields whose texts determine what is drawn.
 async function hostileReport(text, kept = []) {
-  const report = smallReport();
-  const free = await freeFields('report', report, (path) => ['show', path, '--csv', '-']);
+  const report = smallReport(kept.length > 0);
+  const free = await freeFields('report', smallReport(), (path) => ['show', path, '--csv', '-']);
   for (const field of ['device.name', 'generator', 'unit', 'method', 'detail', 'quantity', 'columns[].name']) assert.ok(free.has(field), field);
   const hostile = replaceTexts(report, new Set([...free].filter((field) => !kept.includes(field))), text);
-  // Names of what a report holds are texts as well.
+  // The names within a report are texts as well.
   for (const element of Object.values(hostile.memory)) {
     for (const attribute of Object.values(element)) {
       if (!attribute.value) continue;
@@ -129,7 +132,7 @@ const write = (name, json) => {
   writeFileSync(path, JSON.stringify(json));
   return path;
 };
-// A name of a file that is hostile as well, as far as names of files can be.
+// A file name that is as hostile as file names can be.
 const hostileName = (text) => text.replaceAll('/', '\u2215').slice(0, 150);
 
 const kinds = {
@@ -192,16 +195,16 @@ const kinds = {
   },
 };
 
-// ---- what a reader does with them ----
+// ---- actions of a reader ----
 
-// Elements and attributes that came from a text, and marks that a script has left.
+// Elements and attributes that came from a text, and marks that a script has set.
 function evilOf(page) {
   return page.evaluate(() => {
     const found = [...(window.evils ?? [])];
     for (const element of document.querySelectorAll('*')) {
       const name = element.localName.toLowerCase();
       const loads = ['img', 'iframe', 'object', 'embed', 'base', 'link', 'foreignobject'].includes(name);
-      const isPage = /xhtml|svg/.test(element.namespaceURI);  // hwloc has objects of its own
+      const isPage = /xhtml|svg/.test(element.namespaceURI);  // hwloc has its own objects
       if (name.includes('evil') || (loads && isPage)) found.push(`<${name}>`);
       if (name === 'script' && !element.type && !element.textContent.startsWith('/*! Contains Apache ECharts')) found.push(`script: ${element.textContent.slice(0, 80)}`);
       for (const {name: attribute, value} of element.attributes) {
@@ -213,7 +216,7 @@ function evilOf(page) {
   });
 }
 
-// An exported drawing, read as the document that it is.
+// The elements and attributes of an exported drawing, parsed as a document.
 const evilOfSvg = (page, svg) => page.evaluate((text) => {
   const drawing = new DOMParser().parseFromString(text, 'image/svg+xml');
   return [...drawing.querySelectorAll('*')].flatMap((element) => [element.localName, ...element.getAttributeNames()])
@@ -224,7 +227,7 @@ async function uses(page) {
   await drawsOneOfAKind(page);
   const figures = await page.locator('figure.chart').all();
   const plots = await page.evaluate(() => JSON.parse(document.getElementById('charts').textContent).map(({plot}) => plot));
-  // Tooltips are HTML: one plot of each kind, and its samples as a table.
+  // Tooltips are HTML. Tests one plot of each kind, and its samples as a table.
   for (const [index, plot] of plots.entries()) {
     if (plots.indexOf(plot) !== index) continue;
     const place = figures[index].locator('.plot');
@@ -241,7 +244,7 @@ async function uses(page) {
   if (await saves.count() > 0) {
     const {content} = await download(page, () => saves.click());
     assert.deepEqual(await evilOfSvg(page, content.toString()), [], 'the drawing');
-    // What is printed alone is written as text once more.
+    // A drawing printed alone is written as text again.
     await page.evaluate(() => { window.HTMLIFrameElement.prototype.remove = () => {}; });
     await page.getByRole('button', {name: /^PDF/}).click();
     const frame = await page.waitForSelector('iframe.sheet', {state: 'attached'});
@@ -273,14 +276,14 @@ for (const [kind, make] of Object.entries(kinds)) {
   for (const [which, text] of Object.entries(kTexts)) {
     test(`hostile texts: ${kind}, ${which}`, async () => {
       for (const file of await make(`hostile-${kind}-${which}`, text)) {
-        // The policy changes nothing in what a page makes of its texts. An address must be one when the page is opened.
+        // The policy does not change how a page treats its texts. An address must already be one when the page opens.
         for (const bypassCSP of [false, true]) await isHarmless(file, bypassCSP, bypassCSP && which !== 'addresses');
       }
     });
   }
 }
 
-// The test sees what it looks for, and the policy keeps a script from running that is in a page all the same.
+// The test detects what it looks for, and the policy stops a script that is in a page nevertheless.
 test('hostile texts would be seen', async () => {
   const path = join(folder, 'open.html');
   await run(['show', join(reports, 'gt200.json'), '--html', path]);
