@@ -1,5 +1,5 @@
-# Writes a C++ source that maps each machine's name to its JSON text, and to the text of its `info` (nodes have none).
-# Called with OUTPUT, FILES and KIND: Machine, Node.
+# Writes a C++ source that maps each machine's name to its JSON text and to the text of its `info` (nodes have none).
+# Parameters: OUTPUT, FILES, and KIND (Machine or Node).
 set(table "const Builtin kBuiltin${KIND}s[]")
 set(text "// Generated from files of machines/. Do not edit.\n#include \"device/sim/machine/builtin.h\"\n\nnamespace gputopo::sim {\n")
 string(APPEND text "extern ${table};\nextern const unsigned kBuiltin${KIND}Count;\n${table} = {\n")

@@ -1,14 +1,13 @@
-# What 'cmake --install' puts in place: the program, its man page and its completions, and the library with what finds it.
-# Installing copies files and runs nothing: the page and the completions are what the program says of itself, and are
-# written whenever it is built.
+# Files of 'cmake --install': the program, its man page and completions, and the library with its CMake and pkg-config
+# files. Installing copies files and runs nothing, so every build lets the program write the man page and completions.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS gputopo COMPONENT Program)
-# What Slurm and mpirun start on the nodes of a cluster.
+# Scripts that Slurm and mpirun start on the nodes of a cluster.
 install(PROGRAMS packaging/cluster/measure.sh packaging/cluster/health-check.sh packaging/cluster/fleet.sbatch
         DESTINATION ${CMAKE_INSTALL_DATADIR}/gputopo/cluster COMPONENT Program)
 
-# The library: what programs load, and what they are built with.
+# The library: the files that programs load, and those for building them.
 install(TARGETS gputopo_library EXPORT gputopoTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Library NAMELINK_COMPONENT Development
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -18,12 +17,12 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gputopo)
 install(EXPORT gputopoTargets NAMESPACE gputopo:: DESTINATION ${package_folder} COMPONENT Development)
 configure_package_config_file(cmake/gputopoConfig.cmake.in ${PROJECT_BINARY_DIR}/gputopoConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
-# Until 1.0 another minor version may be another interface.
+# Until 1.0, another minor version may have another interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gputopoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/gputopoConfig.cmake ${PROJECT_BINARY_DIR}/gputopoConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT Development)
 
-# For pkg-config, wherever the whole is moved to; folders that the user gave as absolute stay so.
+# For pkg-config, relocatable; absolute folders of the user stay absolute.
 set(GPUTOPO_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
 foreach(folder LIBDIR INCLUDEDIR)
   if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")

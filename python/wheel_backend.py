@@ -27,7 +27,7 @@ def version() -> str:
 
 
 def platform_tag(library: bytes) -> str:
-    """The oldest glibc that has what the library asks for (PEP 600), if it asks for nothing but that."""
+    """The tag of the oldest glibc with all required symbols (PEP 600), if the library needs nothing else."""
     machine = platform.machine()
     if b"libstdc++.so" in library:
         return f"linux_{machine}"
@@ -52,7 +52,7 @@ def metadata() -> str:
 
 
 def write_wheel(library: pathlib.Path, folder: pathlib.Path) -> str:
-    """Returns the name of the file. The same input gives the same bytes."""
+    """Returns the name of the wheel. Equal inputs give equal bytes."""
     held = library.read_bytes()
     tag = f"py3-none-{platform_tag(held)}"
     info = f"{NAME}-{version()}.dist-info"
@@ -70,7 +70,7 @@ def write_wheel(library: pathlib.Path, folder: pathlib.Path) -> str:
     name = f"{NAME}-{version()}-{tag}.whl"
     with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path)  # of 1980, whoever builds
+            entry = zipfile.ZipInfo(path)  # dated 1980, so that builds are reproducible
             entry.external_attr = (0o755 if path.endswith(".so.0") else 0o644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, content)
@@ -81,7 +81,7 @@ def write_wheel(library: pathlib.Path, folder: pathlib.Path) -> str:
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    """Else pip builds a wheel to read this from it, and then another one."""
+    """Without this, pip would build a wheel only to read its metadata, and then build another one."""
     info = pathlib.Path(metadata_directory) / f"{NAME}-{version()}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(metadata())
@@ -99,7 +99,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """What git has of the project, and PKG-INFO."""
+    """The files that git tracks, and PKG-INFO."""
     base = f"{NAME}-{version()}"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
     with tempfile.TemporaryDirectory() as folder:

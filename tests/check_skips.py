@@ -2,7 +2,7 @@
 """check_skips.py SKIPS EXPECTED: prints every skipped test with its reason, and fails if one is not expected.
 
 SKIPS has a line "TEST<tab>REASON" for each skipped test; a run without skips has no such file. EXPECTED has lines
-"TEST | REASON | WHY", where TEST is a shell pattern, REASON is part of the reason and WHY says what would have to be there.
+"TEST | REASON | WHY", where TEST is a shell pattern, REASON is part of the reason, and WHY says what is missing.
 """
 import collections
 import fnmatch

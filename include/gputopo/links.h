@@ -40,7 +40,7 @@ struct PeerLink {
   std::string kind;                             // "nvlink", "nvswitch", "xgmi", "pcie"; empty if unknown
   std::optional<std::uint32_t> lanes;           // parallel links
   std::optional<double> lane_bytes_per_second;  // of each lane, in one direction
-  bool is_reachable = false;                    // peer access: `from` can load from the memory of `to`
+  bool is_reachable = false;                    // peer access: `to` can load from the memory of `from`
   std::optional<bool> has_atomics;              // whether the link carries atomic operations
   friend bool operator==(const PeerLink&, const PeerLink&) = default;
 };

@@ -1,4 +1,4 @@
-"""What a GPU is made of, measured: sizes, latencies and bandwidths of its caches and memories, and more.
+"""Measures the components of a GPU: sizes, latencies and bandwidths of its caches and memories, and more.
 
     import gputopo
 
@@ -6,8 +6,8 @@
     l2 = report["l2.latency"]
     print(l2.value, l2.low, l2.high, l2.unit)       # 281.19 280.9 281.5 cycles
 
-Every function raises :class:`Error` in one line that says what failed and what to do. The package prints nothing and
-leaves the current CUDA context as it is. Use it before ``os.fork`` or after it, not on both sides: see
+On failure, every function raises :class:`Error`, whose one line says what failed and what to do. The package prints
+nothing and keeps the current CUDA context. Use it before or after ``os.fork``, but not on both sides: see
 :class:`Forked`.
 """
 

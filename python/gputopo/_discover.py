@@ -1,4 +1,4 @@
-"""Measuring, and what there is to measure."""
+"""Measuring devices, and listing them."""
 
 import ctypes
 import queue
@@ -17,12 +17,12 @@ class Device:
     """A device of this machine."""
 
     spec: str
-    """What :func:`discover` takes: "cuda:0", "hip:0", "sim:h200"."""
+    """Argument of :func:`discover`: "cuda:0", "hip:0", "sim:h200"."""
     name: str
     pci_address: str
-    """"0000:0f:00.0"; "" where there is none. Indices of other libraries may count otherwise: compare this."""
+    """"0000:0f:00.0"; "" if there is none. Compare this, because other libraries may use other indices."""
     detail: str
-    """One short phrase: compute capability and memory, or why it cannot be used."""
+    """A short phrase: compute capability and memory, or why the device cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Progress:
     step: str
     """"l1.size"; "" at the very end."""
     done: int
-    """Steps, of ``total``."""
+    """Finished steps of ``total``."""
     total: int
     elapsed_seconds: float
 
 
 def list_devices() -> List[Device]:
-    """Every device of this machine, real ones first, then the simulated ones. Takes seconds where a driver has rested."""
+    """Lists every device of this machine, real ones first, then simulated ones. Takes seconds if a driver was idle."""
     raw = ctypes.POINTER(ctypes.POINTER(_native.RawDevice))()
     check(lib.gputopo_list(byref(raw), None))
     try:
@@ -50,8 +50,8 @@ def list_devices() -> List[Device]:
 
 
 class _Discovery:
-    """A call of gputopo_discover on a thread of its own, so that Python goes on here meanwhile: Ctrl-C arrives as it does
-    anywhere, where within a callback of ctypes it would be printed and forgotten."""
+    """A call of gputopo_discover on a separate thread, so that Python continues here and Ctrl-C arrives as usual. Within a
+    callback of ctypes, it would be printed and ignored."""
 
     _BETWEEN_QUESTIONS_SECONDS = 0.05
 
@@ -74,7 +74,7 @@ class _Discovery:
     def _run(self) -> None:
         handle = ctypes.c_void_p()
         try:
-            # The text of a failure is of this thread.
+            # The error text belongs to this thread.
             check(lib.gputopo_discover(self._device, byref(self._options), byref(handle)))
             self._news.put(Report(handle.value or 0))
         except BaseException as failure:
@@ -86,7 +86,7 @@ class _Discovery:
         log: Optional[Callable[[str, str], None]],
         cancelled: Optional[Callable[[], bool]],
     ) -> Report:
-        """Waits, and calls back from here. Whatever is raised meanwhile ends the discovery."""
+        """Waits for the result and calls the callbacks on this thread. An exception in them ends the discovery."""
         try:
             while True:
                 if cancelled is not None and cancelled():
@@ -137,19 +137,19 @@ def discover(
 ) -> Report:
     """Measures a device for some seconds.
 
-    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU, or a simulated one where there is none
-        (``report["device.simulated"]`` says so).
+    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU, or a simulated one if there is none
+        (``report["device.simulated"]`` then is True).
     only: elements or single values: ["l2", "shared.size", "instructions"]; none: all. attributes: ["size"]; none: all.
-    full: also what takes its time. budget: in seconds; what does not fit is unavailable, for the reason "timed_out".
-    seed: of the noise of simulated devices. keep_samples: the evidence behind the plots of reports.
-    wait: for another discovery of the same GPU, for max_wait seconds at most; else Error with the status "busy".
-    use_cache: answers from the cache of ``gputopo get``, where what is kept is not older than max_age seconds.
-    progress, log, cancelled: called on this thread meanwhile; log with "info" or "warning" and a line. What they raise
-        ends the discovery, and so does Ctrl-C. When ``cancelled`` returns True, what was found out until then is the
-        report.
+    full: also takes the slower measurements. budget: in seconds; values beyond it are unavailable ("timed_out").
+    seed: of the noise of simulated devices. keep_samples: keeps the evidence behind the plots of reports.
+    wait: waits at most max_wait seconds for another discovery of the same GPU; otherwise raises Error ("busy").
+    use_cache: answers from the cache of ``gputopo get`` if the entry is at most max_age seconds old.
+    progress, log, cancelled: called on this thread meanwhile; log with "info" or "warning" and a line. An exception in
+        them ends the discovery, and so does Ctrl-C. If ``cancelled`` returns True, the report has the values found
+        until then.
 
-    Raises Error where the device cannot be measured, UnknownName for names, Forked in a fork of a process that has
-    discovered.
+    Raises Error if the device cannot be measured, UnknownName for unknown names, and Forked in a fork of a process that
+    has discovered.
     """
     options = _native.RawOptions()
     check(lib.gputopo_options_init(byref(options), ctypes.sizeof(options)))

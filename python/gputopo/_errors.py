@@ -1,10 +1,10 @@
-"""Exceptions. Each holds the name of the library's status: "file", "device", ... (gputopo_status of gputopo.h)."""
+"""Exceptions. Each has the name of a library status: "file", "device", ... (gputopo_status in gputopo.h)."""
 
 import builtins
 
 
 class Error(Exception):
-    """Base of all. Its text is one line that says what failed and what to do."""
+    """Base of all exceptions. Its one line says what failed and what to do."""
 
     def __init__(self, text: str, status: str) -> None:
         super().__init__(text)
@@ -12,7 +12,7 @@ class Error(Exception):
 
 
 class Unavailable(Error):
-    """There is no such value of this GPU. ``reason`` is as in the JSON: "not_applicable", "timed_out", ..."""
+    """This GPU has no such value. ``reason`` is as in the JSON: "not_applicable", "timed_out", ..."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(text, "unavailable")
@@ -20,14 +20,14 @@ class Unavailable(Error):
 
 
 class UnknownName(Error, KeyError):
-    """No value, element, attribute, format or device is called so. The text has the nearest names."""
+    """No value, element, attribute, format or device has this name. The text has the nearest names."""
 
-    __str__ = builtins.Exception.__str__  # that of KeyError puts it in quotes
+    __str__ = builtins.Exception.__str__  # KeyError's would put it in quotes
 
 
 class Forked(Error):
-    """The process is a fork of one that has used the GPU's driver, which does not outlive that.
+    """The process is a fork of one that has used the GPU's driver, which does not survive a fork.
 
-    Reports can still be read. With multiprocessing use the start method "spawn", or discover before the fork and hand
+    Reports can still be read. With multiprocessing, use the start method "spawn", or discover before the fork and pass
     the report on.
     """

@@ -1,4 +1,4 @@
-"""The shared library by ctypes, declared as gputopo.h has it. Nothing here is for users of the package."""
+"""The shared library through ctypes, declared as in gputopo.h. Users of the package need nothing from here."""
 
 import ctypes
 import os
@@ -7,7 +7,7 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_i
 
 from ._errors import Error, Forked, UnknownName
 
-API_VERSION = 0x000100  # that this package is written for
+API_VERSION = 0x000100  # the version that this package needs
 OK, UNAVAILABLE = 0, 1
 
 TYPE_NONE, TYPE_NUMBER, TYPE_BOOLEAN, TYPE_TEXT, TYPE_NUMBERS, TYPE_TEXTS, TYPE_GROUPS = range(7)
@@ -69,7 +69,7 @@ class RawValue(Structure):
     ]
 
 
-# By name: what it returns, and what it takes. A text that the caller frees is a pointer, or ctypes would copy and lose it.
+# By name: result and arguments. A text that the caller frees is a pointer, because ctypes would copy and lose it.
 _FUNCTIONS = {
     "gputopo_status_name": (c_char_p, c_int),
     "gputopo_last_error": (c_char_p,),
@@ -93,7 +93,7 @@ _FUNCTIONS = {
 
 
 def _candidates() -> "list[str]":
-    """The one that GPUTOPO_LIBRARY names, else that of the wheel, else that of the system."""
+    """The library that GPUTOPO_LIBRARY names, otherwise those of the wheel and of the system."""
     named = os.environ.get("GPUTOPO_LIBRARY")
     if named:
         return [named]
@@ -135,7 +135,7 @@ def version() -> str:
 
 
 def check(status: int) -> None:
-    """Raises what a status means, with the text of the failure."""
+    """Raises the exception for a status, with the error text."""
     if status == OK:
         return
     name = text(lib.gputopo_status_name(status))
@@ -146,14 +146,14 @@ def check(status: int) -> None:
 
 
 def encoded(name: str) -> bytes:
-    """For a C string, which ends at a NUL."""
+    """Encodes a name as a C string, which ends at a NUL."""
     if "\0" in name:
         raise UnknownName(f"a name cannot hold a NUL: {name!r}", "name")
     return os.fsencode(name)
 
 
 def take_string(raw: c_void_p, length: "int | None" = None) -> str:
-    """The text, which is freed."""
+    """Returns the text and frees it."""
     try:
         return text(ctypes.string_at(raw) if length is None else ctypes.string_at(raw, length))
     finally:

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Value:
-    """A value with all that is known of it."""
+    """A value with its properties."""
 
     path: str
-    """As it was asked for: "l2.latency"."""
+    """As requested: "l2.latency"."""
     value: Union[bool, int, float, str, List[int], List[float], List[str], List[List[int]]]
-    """In ``unit``. A number that is whole is an int. Groups of SMs that belong together are lists of their numbers."""
+    """In ``unit``. A whole number is an int. A map of SM groups is a list of lists of SM numbers."""
     unit: str
     """"B", "cycles", "B/s", "MHz"; "" for counts and names."""
     low: Optional[float]
-    """The 95% interval; None where there is none."""
+    """Low end of the 95% interval; None if there is none."""
     high: Optional[float]
     source: str
-    """"measured", "api" (the vendor's interface said so) or "inferred"."""
+    """"measured", "api" (from the vendor's interface) or "inferred"."""
     method: str
-    """How it was found out: an id that docs/methods explains; "" where it was not measured."""
+    """Id of the method, which docs/methods explains; "" if the value was not measured."""
     text: str
     """As ``gputopo get`` prints it."""
 
@@ -69,10 +69,10 @@ def _held(raw: _native.RawValue) -> Any:
 
 
 class Report:
-    """Everything that is known of one device. It never changes, and threads may share it."""
+    """All values of one device. It is immutable, and threads may share it."""
 
     def __init__(self, handle: int) -> None:
-        """Not to be called: see :meth:`load`, :meth:`parse` and :func:`gputopo.discover`."""
+        """Do not call this: use :meth:`load`, :meth:`parse` or :func:`gputopo.discover`."""
         self._handle = handle
 
     def __del__(self) -> None:
@@ -82,14 +82,14 @@ class Report:
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
-        """A saved report: a file of ``gputopo --json``. Raises Error where it cannot be read or is none."""
+        """Loads a report, a file of ``gputopo --json``. Raises Error if the file is unreadable or no report."""
         handle = ctypes.c_void_p()
         check(lib.gputopo_load(encoded(os.fspath(path)), byref(handle)))
         return cls(handle.value or 0)
 
     @classmethod
     def parse(cls, document: Union[str, bytes]) -> "Report":
-        """The text of a report. Raises Error where it is none."""
+        """Parses the text of a report. Raises Error if it is no report."""
         raw = document.encode() if isinstance(document, str) else document
         handle = ctypes.c_void_p()
         check(lib.gputopo_parse(raw, len(raw), byref(handle)))
@@ -98,8 +98,8 @@ class Report:
     def __getitem__(self, path: str) -> Value:
         """A value by its path: "l2.latency", "compute.sm_count", "instructions.fma.f32.latency", "device.name".
 
-        Raises Unavailable, with the reason, where this GPU has no such value, and UnknownName, with the nearest names,
-        for a path that nothing is called by.
+        Raises Unavailable, with the reason, if this GPU has no such value, and UnknownName, with the nearest names, for
+        an unknown path.
         """
         raw = _native.RawValue(size=ctypes.sizeof(_native.RawValue))
         status = lib.gputopo_get(self._handle, encoded(path), byref(raw))
@@ -121,7 +121,7 @@ class Report:
             lib.gputopo_value_free(byref(raw))
 
     def get(self, path: str, default: Optional[Value] = None) -> Optional[Value]:
-        """The same, or ``default`` where this GPU has no such value. Raises UnknownName like ``report[path]``."""
+        """Like ``report[path]``, but returns ``default`` if this GPU has no such value. Raises UnknownName, too."""
         try:
             return self[path]
         except Unavailable:
@@ -129,16 +129,16 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """False where the discovery ended early: cancelled, out of its budget, or the device failed."""
+        """False if the discovery ended early: it was cancelled, its budget was used up, or the device failed."""
         complete = ctypes.c_int32()
         check(lib.gputopo_complete(self._handle, byref(complete)))
         return complete.value != 0
 
     def render(self, format: str) -> str:
-        """The report as "json", "html", "csv", "markdown", "svg", "mt4g-json", ..., "table" or "tree".
+        """Renders the report as "json", "html", "csv", "markdown", "svg", "mt4g-json", ..., "table" or "tree".
 
-        The formats are the options of the program. Raises UnknownName for others, and Error where the report lacks what
-        the format cannot do without.
+        The formats are the options of the program. Raises UnknownName for other names, and Error if the report lacks
+        values that the format needs.
         """
         raw, length = ctypes.c_void_p(), ctypes.c_size_t()
         check(lib.gputopo_render(self._handle, encoded(format), byref(raw), byref(length)))
@@ -149,9 +149,9 @@ class Report:
         return json.loads(self.render("json"))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A row for each value: element, attribute, value, low, high, unit, source. Raises ImportError without pandas.
+        """One row per value: element, attribute, value, low, high, unit, source. Raises ImportError without pandas.
 
-        low and high are numbers, NaN where there is no interval; so is value where it is a number.
+        low and high are numbers, NaN without an interval; value is a number if it is numeric.
         """
         import pandas
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench.sh GPUTOPO [COUNT]: how long so many reports (10,000) take to be merged and judged, and how much memory.
+# bench.sh GPUTOPO [COUNT]: time and memory for merging and judging COUNT reports (default 10,000).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 gputopo=$1 count=${2:-10000}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh slurm|mpi|arrow GPUTOPO: a fleet of simulated GPUs, measured by a real Slurm or a real mpirun on this machine,
-# merged and judged; or a store read by the Arrow of others. Exits with 77, and says why, where it cannot run here.
+# run.sh slurm|mpi|arrow GPUTOPO: measures a fleet of simulated GPUs with a real Slurm or mpirun on this machine, merges
+# and judges it; or reads a store with another Arrow implementation. Exits with 77 and a reason if it cannot run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 check=$1
@@ -17,7 +17,7 @@ fail() {
 }
 folder=$(mktemp -d)
 processes=()
-# Only those that were started here, the daemons last.
+# Ends only processes that were started here, the daemons last.
 clean_up() {
   local process
   for process in "${processes[@]}"; do kill "$process" 2>/dev/null || true; done
@@ -26,7 +26,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# A GPU of the same name that has lost a stack of its memory.
+# A GPU of the same name that lacks a stack of its memory.
 lesser_gpu() {
   sed 's/"memory_bus_bits": {"value": 6016/"memory_bus_bits": {"value": 5120/' "$root/machines/h200.json" >"$folder/h200.json"
   ! cmp -s "$folder/h200.json" "$root/machines/h200.json" || fail "machines/h200.json has no bus of 6016 bits any more"
@@ -89,13 +89,13 @@ case $check in
     lesser_gpu
     export FLEET=$folder/fleet NIGHT=2026-11-25
     mkdir -p "$FLEET/$NIGHT"
-    # What a run that was killed has left is not measured again.
+    # Results of a killed run are not measured again.
     "$GPUTOPO" --quiet --device sim:h200 --seed 77 $GPUTOPO_OPTIONS --json "$FLEET/$NIGHT/node1-sim-h200.json" >/dev/null
     cp "$FLEET/$NIGHT/node1-sim-h200.json" "$folder/before.json"
     DEVICES=sim:h200 srun -N4 "$GPUTOPO_SHARE/measure.sh" "$FLEET/$NIGHT" sim:h200
     cmp "$folder/before.json" "$FLEET/$NIGHT/node1-sim-h200.json" || fail "node1 was measured again"
     [ "$(ls "$FLEET/$NIGHT" | wc -l)" = 4 ] || fail "not a report of each node: $(ls "$FLEET/$NIGHT")"
-    # The whole job, the next night, with a node whose GPU is a lesser one.
+    # The whole job in the next night, with a lesser GPU in one node.
     export NIGHT=2026-11-26
     mkdir "$FLEET/$NIGHT"
     GPUTOPO_NODE=node3 "$GPUTOPO_SHARE/measure.sh" "$folder/lesser" "sim:$folder/h200.json"
@@ -120,7 +120,7 @@ case $check in
       exec "$GPUTOPO_SHARE/measure.sh" "$FOLDER/out" $device'
     "$GPUTOPO" fleet merge --names "$folder/out" --out "$folder/fleet.arrow"
     judge rank5
-    # A whole node, with the links between its GPUs.
+    # A whole node with the links between its GPUs.
     GPUTOPO_NODE=ring GPUTOPO_OPTIONS="--node sim:ring4 --links-only" "$GPUTOPO_SHARE/measure.sh" "$folder/nodes"
     "$GPUTOPO" fleet merge "$folder/nodes" --out "$folder/nodes.arrow" >"$folder/said"
     grep -q '4 new runs, 0 known already, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"

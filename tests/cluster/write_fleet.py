@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""write_fleet.py REPORT FOLDER COUNT [SEED]: so many reports of GPUs like that of REPORT, thin as a node keeps them (no
-samples, no conditions), each with chips' differences of 1% and, on three of them, memory that is a tenth slower.
+"""write_fleet.py REPORT FOLDER COUNT [SEED]: writes COUNT reports of GPUs like REPORT's, thin as a node keeps them
+(no samples, no conditions). Chips differ by 1%, and three of them have memory that is a tenth slower.
 
-For measuring how long a large fleet takes; tests/support/fleet_model.h is what the judgement is held to.
+Measures the time for a large fleet; tests/support/fleet_model.h tests the judgement.
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ KEPT = ("value", "unit", "low", "high", "source", "reason", "detail")
 
 
 def thin(node):
-    """The attributes that a node knows, without their evidence."""
+    """The attributes that a node keeps, without their evidence."""
     result = {}
     for key, value in node.items():
         if not isinstance(value, dict):
@@ -26,7 +26,7 @@ def thin(node):
 
 
 def vary(node, draw, factor):
-    """Every measured number times 1% or so, the same for its interval."""
+    """Varies each measured number and its interval by about 1%."""
     for key, value in node.items():
         if not isinstance(value, dict):
             continue
@@ -48,7 +48,7 @@ def main():
     slow = set(draw.sample(range(int(count)), 3))
     for i in range(int(count)):
         one = json.loads(text)
-        # Numbers without a point would be counts.
+        # Numbers without a decimal point would be counts.
         for attributes in one["memory"].values():
             for name, attribute in attributes.items():
                 if isinstance(attribute, dict) and "bandwidth" in name and "value" in attribute:

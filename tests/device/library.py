@@ -24,7 +24,7 @@ def expect(is_so: bool, what: str) -> None:
 
 
 class Driver:
-    """The calling program's own use of libcuda."""
+    """The use of libcuda by the calling program itself."""
 
     def __init__(self) -> None:
         self.cuda = ctypes.CDLL("libcuda.so.1")

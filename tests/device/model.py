@@ -21,7 +21,7 @@ import tempfile
 TOLERANCE = 0.15
 RUNS = 5
 ELEMENTS = "l1,l2,shared,device,registers,peaks.f32,instructions.fma.f32"
-OPERATIONS_PER_ROUND = 512  # of a chain of fused multiply-adds, see docs/methods/operations.md
+OPERATIONS_PER_ROUND = 512  # in a chain of fused multiply-adds, see docs/methods/operations.md
 MIB = 1 << 20
 
 
@@ -52,7 +52,7 @@ def stream(sms, op, blocks_per_sm, threads, in_flight, repeats):
 
 
 def tile(sms, threads, repeats):
-    """Each block reads its own tile again and again, from L1, and stores it behind: the levels of a stencil."""
+    """Each block repeatedly reads its own tile from L1 and stores it to the next level, like a stencil."""
     size = 32 << 10
     program = (f"stream op=copy space=global bytes={size} per_block=1 blocks_per_sm=1 threads={threads} vector=16 "
                f"in_flight=4 repeats={repeats} carve_out=0")
@@ -64,7 +64,7 @@ def tile(sms, threads, repeats):
 
 
 def chase(level, space, size, loads):
-    """One thread, a load after another; all of the array was loaded once before, for caches and translations."""
+    """One thread with dependent loads. The array was loaded once before, to fill caches and TLBs."""
     stride = 128
     program = (f"chase exclusive=1 carve_out=0 timed_cap=1 array={space}:{size}:{stride}:shuffled:reversed:1:0 "
                f"actor=0:0 step=warm:0:0:{size // stride}:0:0 step=warm:0:0:{loads}:0:0")
@@ -84,7 +84,7 @@ def cases(report):
     return [
         stream(sms, "read", 2, 1024, 4, 2),
         stream(sms, "copy", 2, 1024, 4, 2),
-        stream(sms, "copy", 1, 64, 1, 1),  # too few loads under way to fill the bandwidth
+        stream(sms, "copy", 1, 64, 1, 1),  # too few loads in flight to saturate the bandwidth
         tile(sms, 1024, 64),
         chase("l1", "global", 16 << 10, 4096),
         chase("l2", "global_bypass_l1", 4 * MIB, 4096),
@@ -96,7 +96,7 @@ def cases(report):
 
 
 def measure(options, program):
-    """Seconds, the median of a few runs after one that compiles."""
+    """The median time in seconds of a few runs, after one that compiles."""
     text = "\n".join([program] * (RUNS + 1)) + "\n"
     result = subprocess.run([options.run_programs, options.device], input=text, capture_output=True, text=True, check=False)
     if result.returncode != 0:

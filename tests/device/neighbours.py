@@ -18,17 +18,17 @@ import sys
 import time
 
 TOLERANCE = 0.03
-# Numbers that are counted, so that one that is 3% off is another.
+# Counts, of which a different number is another value, even if only 3% off.
 DISCRETE = {"line_size", "fetch_granularity", "amount", "partitions", "ways", "sets", "entries", "entry_bytes", "banks",
             "bank_width", "slices"}
-# Reasons that say that it is not known.
+# Reasons that admit an unknown value.
 HONEST = {"disturbed", "inconclusive", "timed_out", "device_error", "dependency"}
 
 SCENARIOS = {"stream": ["stream"], "few": ["stream", "2"], "burst": ["burst", "200"], "second": None, "memory": ["hold", "3"]}
 
 
 def attributes(report):
-    """All measured values of a report, and why others are missing: name -> attribute."""
+    """All measured values of a report, and the reasons for missing ones: name -> attribute."""
     return {f"{element}.{name}": attribute for element, found in report["memory"].items()
             for name, attribute in found.items() if isinstance(attribute, dict) and "source" in attribute}
 
@@ -111,7 +111,7 @@ class Session:
                 command = [self.options.gpu_hog, *SCENARIOS[scenario]]
             neighbour = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             if SCENARIOS[scenario] is None:
-                time.sleep(0.7)  # it has the GPU by now
+                time.sleep(0.7)  # until it has the GPU
             else:
                 neighbour.stdout.readline()
             try:

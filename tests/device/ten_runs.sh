@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs gputopo ten times on a GPU and says whether the runs agree. Needs the binary and this script, nothing else:
+# Runs gputopo ten times on a GPU and says whether the runs agree. Needs only the binary and this script:
 #   ./ten_runs.sh ./gputopo results [RUNS]
-# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo and recorded.txt of one more with --full, agreement.txt.
-# Exit 0: every run ended well, discrete values are the same every time, continuous ones lie within 2% of their median,
-# and on an H200 the bandwidths reach what it can do.
+# Writes to results/: run_N.json and run_N.txt of every run, recording.gputopo and recorded.txt of another run with
+# --full, and agreement.txt.
+# Exit code 0: every run succeeded, discrete values are always equal, continuous ones are within 2% of their median, and
+# on an H200 the bandwidths reach its limits.
 set -u
 binary=${1:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
 results=${2:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
@@ -23,7 +24,7 @@ for run in $(seq 1 "$runs"); do
 done
 "$binary" --device cuda:0 --full --quiet --record "$results/recording.gputopo" >"$results/recorded.txt"
 
-# The report is indented by two spaces, so a line's depth tells what it is: 4 an element, 6 an attribute, 8 a field.
+# The report is indented by two spaces, so the depth of a line tells its kind: 4 an element, 6 an attribute, 8 a field.
 awk '
   /^  "/ { section = $1 }
   section != "\"memory\":" { next }
@@ -31,7 +32,7 @@ awk '
   /^      "[a-z0-9_]+": \{/ { attribute = $1; gsub(/[":]/, "", attribute) }
   /^        "(value|reason)": / {
     value = $0; sub(/^ *"(value|reason)": /, "", value); sub(/,$/, "", value)
-    # A list goes on until its bracket closes.
+    # A list continues until its closing bracket.
     if (value == "[") while ((getline line) > 0) { gsub(/^ +|,$/, "", line); value = value line " "; if (line == "]") break }
     if (value == "\"not_applicable\"") next
     key = element "." attribute
@@ -63,7 +64,7 @@ awk '
 agree=$?
 cat "$results/agreement.txt"
 
-# 95% of 4.81 TB/s of device memory in the better direction, 9.0 TB/s of L2, 90% of 128 B per clock and SM of L1.
+# 95% of 4.81 TB/s for device memory in the better direction, 9.0 TB/s for L2, 90% of 128 B per clock and SM for L1.
 floors=0
 if "$binary" list | grep '^cuda:0' | grep -q H200; then
   for run in $(seq 1 "$runs"); do

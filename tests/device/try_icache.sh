@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Discovers the instruction caches and shared memory of a GPU alone, with all that led to the values:
+# Discovers only the instruction caches and shared memory of a GPU, with all evidence:
 #   ./try_icache.sh ./gputopo results
-# Leaves in results/: icache.txt, icache.log (what each probe decided), icache.json, the samples as CSV, and the recording.
+# Writes to results/: icache.txt, icache.log (decisions of probes), icache.json, samples as CSV, and the recording.
 set -u
 binary=${1:?usage: try_icache.sh BINARY RESULTS}
 results=${2:?usage: try_icache.sh BINARY RESULTS}

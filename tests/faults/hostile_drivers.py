@@ -23,31 +23,31 @@ SOURCES = {
     "hip": ("fake_hip/fake_hip.cpp", "hip:0", "lds", "GPUTOPO_FAKE_HIP"),
 }
 MODES = ["error", "unknown", "zeros", "ones", "huge"]
-MODES_AT_ONCE = {"cuda": 2, "nvml": 5, "hip": 2}  # besides "hang": of few calls more
+MODES_AT_ONCE = {"cuda": 2, "nvml": 5, "hip": 2}  # besides "hang"; more if there are few calls
 FEWEST_CASES = 45
 CASES_AT_ONCE = 8
 LEAST_PATIENCE_SECONDS = 0.3
-# Beside the budget: patience and what a loaded machine adds: with the patience that users have it is the budget and 5 s.
+# Besides the budget, for patience and the delays of a loaded host. With the patience of users it is 5 s as well.
 LONGEST_SECONDS = 5
-# Where that is less: so many times what a list of GPUs takes that nothing holds up, as under sanitizers on a busy machine.
+# At least this many times the duration of an undisturbed list of GPUs, for sanitizers on a busy host.
 LISTS_TO_WAIT_FOR = 20
-# What the stand-in itself does not bear: it works on tasks that were never copied.
+# Calls that the fake itself cannot survive, because it works on tasks that were never copied.
 NOT_FOR_THE_FAKE = {"hipMemcpyHtoD"}
-# Launches of seconds read it, of which the stand-in runs none; CudaFaults has it.
+# Only launches of seconds call it, and the fake runs none. CudaFaults tests it.
 NOT_REACHED = {"nvmlDeviceGetTotalEnergyConsumption"}
 
 
 class Reach(typing.NamedTuple):
-    """What is measured so that a call is made. The short measurement, where nothing else is said."""
+    """The measurement that makes a call; by default the short one."""
     element: str
     attributes: str = "size,latency"
-    behaviour: str = ""  # of the stand-in
+    behaviour: str = ""  # of the fake
     options: tuple = ()
-    device: str = ""  # another than the library's first
-    command: str = ""  # another than discover
+    device: str = ""  # if not the library's first
+    command: str = ""  # if not discover
 
 
-# Seconds; more where the call was not reached, for a loaded machine takes longer, and one with sanitizers much longer.
+# In seconds. If the call was not reached, the next one, because a loaded host takes longer, and sanitizers much longer.
 BUDGETS = (0.1, 1, 4, 8, 16, 64, 192)
 CONSTANTS = Reach("constant_l1", "size")
 TEXTURES = Reach("texture", "size")
@@ -59,7 +59,7 @@ NVLINKS = NODE._replace(behaviour="nvlinks=4")
 INSTANCES = Reach("shared", behaviour="mig=1")
 INSTANCE = "cuda:MIG-00000000-0000-0000-0000-000000000000"
 NAMED_CUS = Reach("sl1d", "shared_between")
-# Calls that the short measurement does not make. An OLD_GPU has no carve-outs to choose from.
+# Calls that the short measurement does not make. An OLD_GPU offers no carve-outs.
 REACHED_BY = {
     "cuGetErrorName": Reach("shared", behaviour="bad_ptx"),
     "cuGetErrorString": Reach("shared", behaviour="bad_ptx"),
@@ -151,7 +151,7 @@ def seconds_of_lists(binary, environment, at_once):
 
 def problem_of(command, environment, mode, call, budget, longest):
     begin = time.monotonic()
-    # What a call keeps that only says it has freed something is no leak of ours.
+    # If a call only pretends to free memory, the leak is not ours.
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}", ASAN_OPTIONS=options)
     try:
@@ -171,7 +171,7 @@ def problem_of(command, environment, mode, call, budget, longest):
 
 
 def problem_of_list(binary, environment, mode, call, longest, other):
-    """The list of GPUs ends whatever a driver does, and has the GPU of the OTHER vendor and the simulated ones."""
+    """The list of GPUs ends whatever a driver does, and includes the GPU of the OTHER vendor and the simulated ones."""
     environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}")
     try:
         result = subprocess.run([binary, "list"], env=environment, capture_output=True, timeout=longest)
@@ -183,16 +183,16 @@ def problem_of_list(binary, environment, mode, call, longest, other):
     for spec in (other, "sim:h200"):
         if not any(line.split()[:1] == [spec] for line in lines):
             return f"list does not show {spec}: {result.stdout} {result.stderr}"
-    # Which calls a list makes is the backend's own business, but what it leaves out it says.
+    # The backend chooses the calls of a list, but it must name what it leaves out.
     if mode == "hang" and "has not come back" in (error := result.stderr.decode()) and f" {call} has not" not in error:
         return f"list does not name the call: {error}"
     return None
 
 
 def once_more_if_late(problem_of_attempt, late):
-    """A virtual machine may stand still for longer than a case may take: one that is late has a second attempt.
+    """A virtual machine may pause for longer than a case may take, so a late case gets a second attempt.
 
-    LATE takes the first one's problem: what a call makes late is late twice.
+    LATE collects the problems of first attempts. If a call causes the delay, both attempts are late.
     """
     problem = problem_of_attempt()
     if problem and "has not ended" in problem:
@@ -212,7 +212,7 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                            GPUTOPO_LIBHIPRTC=hip, GPUTOPO_SYSFS=str(ROOT / "tests" / "fixtures" / "sysfs" / "mi210"))
         alone = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
         longest = max(LONGEST_SECONDS, LISTS_TO_WAIT_FOR * seconds_of_lists(binary, alone, 1))
-        # Sanitizers make a call that does come back slower than the least patience.
+        # With sanitizers, even a call that returns may exceed the least patience.
         patience = max(LEAST_PATIENCE_SECONDS, seconds_of_lists(binary, alone, CASES_AT_ONCE))
         environment["GPUTOPO_PATIENCE"] = f"{patience:.1f}"
 
@@ -223,7 +223,7 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                        *reach.options]
             if reach.command:
                 command = [binary, reach.command, "--links-only", "--quiet", "--node", "hip" if library == "hip" else "cuda"]
-            # They all have one address: each gets locks of its own.
+            # All have the same address, so each gets its own locks.
             own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
             if reach.command:
                 own["GPUTOPO_FAKE_CUDA"] = NODE.behaviour

@@ -38,7 +38,7 @@ ADDRESS_SPACE = 3 << 30
 PEAK_BYTES = 1536 << 20
 PROCESSOR_SECONDS = 10
 WALL_SECONDS = 60
-STARVED_SECONDS = 900  # of a command that would run, but other processes have the processors
+STARVED_SECONDS = 900  # for a command that could run while other processes use the processors
 OUTPUT_BYTES = 256 << 20
 REDUCTION_SECONDS = 30
 
@@ -63,7 +63,7 @@ class Harness:
         self.donors = [documents.parsed((top / "seeds" / name).read_bytes())
                        for name in ("sample.json", "node_whole.json", "tiny_machine.json", "kernel_stencil.json", "sim_node_h200x2.json")]
 
-    # ---- One mutant: all of it follows from the seed and its index ----
+    # ---- One mutant, determined by the seed and its index ----
 
     def kind_of(self, index):
         return self._chance(index).choices(self.kinds, [kind.weight for kind in self.kinds])[0]
@@ -75,7 +75,7 @@ class Harness:
         return self._chance(index, "count").choice([1, 1, 1, 2, 2, 3, 5])
 
     def mutant(self, index, mutations):
-        """The bytes, with these of its mutations."""
+        """The bytes after these mutations."""
         kind = self.kind_of(index)
         seed = self._chance(index, "seed").choice(kind.seeds)
         chances = [self._chance(index, "mutation", number) for number in mutations]
@@ -93,7 +93,7 @@ class Harness:
         place.chmod(0o600)
 
     def problems_of(self, index, data, codes=None):
-        """What is wrong with what the commands do with these bytes."""
+        """The problems of the commands with these bytes."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="mutant", dir=self.top))
         try:
             self.put(index, data, folder)
@@ -165,7 +165,7 @@ class Harness:
             elif path.exists():
                 yield f"{name}: {path.stat().st_size} bytes"
 
-    # ---- What fails is made small ----
+    # ---- Reducing failures ----
 
     def smallest(self, outcome):
         signature = signature_of(outcome.problems[0])
@@ -201,7 +201,7 @@ class Harness:
 
 
 def is_running(process):
-    """Whether a thread of it has work to do, rather than waits for something that may never come."""
+    """Whether a thread of the process has work to do, instead of waiting for an event that may never come."""
     states = []
     for status in pathlib.Path(f"/proc/{process}/task").glob("*/stat"):
         try:
@@ -212,7 +212,7 @@ def is_running(process):
 
 
 class _File:
-    """Standard output into a file."""
+    """Standard output to a file."""
 
     def __init__(self, path):
         self.path = path
@@ -230,8 +230,8 @@ class _File:
 
 
 class _Terminal:
-    """Standard output into a terminal, which has colours and 80 columns."""
-    COLOURS = re.compile(rb"\x1b\[[0-9;]*m")  # gputopo's own; no payload has one that stands alone
+    """Standard output to a terminal with colors and 80 columns."""
+    COLOURS = re.compile(rb"\x1b\[[0-9;]*m")  # gputopo's own; payloads have none alone
 
     def __init__(self):
         self.reader, self.end = pty.openpty()
@@ -248,7 +248,7 @@ class _Terminal:
             if self.reader in ready:
                 try:
                     self.parts.append(os.read(self.reader, 1 << 16))
-                except OSError:  # all that had it open have ended
+                except OSError:  # every process that had it open has ended
                     select.select([process], [], [], max(0, end - time.monotonic()))
                     return True
             elif process in ready:
@@ -261,12 +261,12 @@ class _Terminal:
 
 
 def signature_of(problem):
-    """What stays the same when the file is made smaller."""
+    """The part of a problem that a smaller file preserves."""
     return re.sub(r"[0-9]+", "0", problem.partition("  [")[0])[:60]
 
 
 def reduced(data, fails, end):
-    """JSON without the parts that the failure does not need."""
+    """Reduces JSON to the parts that the failure needs."""
     try:
         tree = documents.parsed(data)
     except (ValueError, RecursionError):
@@ -293,9 +293,9 @@ def reduced(data, fails, end):
     return documents.written(tree)
 
 
-# ---- All of them ----
+# ---- All mutants ----
 
-HARNESS = None  # of this process: workers are forked when it is there
+HARNESS = None  # of this process; workers are forked after it is set
 
 
 def begin_worker(address_space):
@@ -344,7 +344,7 @@ def main():
 
 
 def say_what_was_read(outcomes):
-    """How many were refused: files that no reader takes test nothing behind it."""
+    """Prints how many were refused, because a refused file tests nothing behind the reader."""
     for kind in sorted({outcome.kind for outcome in outcomes}):
         codes = collections.Counter(code for outcome in outcomes if outcome.kind == kind for code in outcome.codes)
         print(f"{kind}: " + ", ".join(f"{count} times {code}" for code, count in sorted(codes.items())))

@@ -21,12 +21,12 @@ MAGIC = b"gputopo recording\n"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "tests" / "reports"
 LONGEST_SECONDS = 20
-LEAST_ENDED = 0.25  # of all runs: the others had finished before the signal came
-ORPHANS_SECONDS = 5  # the launch that runs comes to its end; the whole takes longer
+LEAST_ENDED = 0.25  # of all runs; the others had finished before the signal
+ORPHANS_SECONDS = 5  # the running launch finishes; the whole measurement takes longer
 
 
 def is_recording(content):
-    """The magic, eight bytes with the inflated size, then one zlib stream."""
+    """Whether it has the magic, eight bytes with the inflated size, and one zlib stream."""
     inflate = zlib.decompressobj()
     length = int.from_bytes(content[len(MAGIC):len(MAGIC) + 8], "little")
     try:
@@ -54,7 +54,7 @@ WHOLE = {
 
 
 def commands(binary, recording):
-    """What is run, and which files it may write."""
+    """Commands, and the files that each may write."""
     measured = ["--only", "shared,constant_l1", "--attribute", "size,latency"]
     files = ["--json", "a.json", "--html", "a.html", "--svg", "a.svg"]
     kept = ["--record", "a.rec", "--raw", "raw"]
@@ -65,7 +65,7 @@ def commands(binary, recording):
 
 
 def run(command, folder, end_after=None, ending=None):
-    """The exit code, and the seconds it took."""
+    """Returns the exit code and the duration in seconds."""
     begin = time.monotonic()
     process = subprocess.Popen(list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if end_after is not None:
@@ -90,7 +90,7 @@ def wrong_files(folder, expected):
 
 
 def unwritten(folder, expected, code):
-    """What a run that no signal ends lacks: without its files, the others would prove nothing."""
+    """What a run without a signal fails to write. If it wrote nothing, the other runs would prove nothing."""
     if code not in (0, 1):  # 1: reports that differ
         yield f"ended with {code} although no signal was sent"
     for name in expected:
@@ -102,7 +102,7 @@ def children_of(process):
     found = []
     for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            # The name may hold spaces; behind it are the state and the parent.
+            # The name may have spaces; after it come the state and the parent.
             state, parent = status.read_text().rpartition(")")[2].split()[:2]
         except OSError:
             continue
@@ -121,7 +121,7 @@ def wait_until(what, seconds):
 
 
 def problem_of_node(binary, endings):
-    """A node whose measurement takes long ends by these signals."""
+    """The problem if these signals end a long measurement of a node."""
     command = [binary, "node", "--node", "sim:h200x2", "--full", "--quiet", "--no-wait"]
     node = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     names = [ending.name for ending in endings]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# configure.sh own_flags|cross_build|subproject COMPILER: what the project is to builds that are not its own. Each check
-# configures it in a new folder and looks at what would be compiled; the last one compiles a file of its own.
+# configure.sh own_flags|cross_build|subproject COMPILER: tests the project within other builds. Each check configures
+# it in a new folder and inspects the compile commands; the last one compiles its own file.
 set -euo pipefail
 tests=$(cd "$(dirname "$0")/.." && pwd)
 check=$1 compiler=$2
@@ -11,7 +11,7 @@ fail() {
   printf 'FAILED: %s\n' "$*" >&2
   exit 1
 }
-# configure SOURCE [ARGS...]: quiet, unless it fails.
+# configure SOURCE [ARGS...]: prints nothing unless it fails.
 configure() {
   local source=$1
   shift
@@ -22,13 +22,13 @@ configure() {
 command_of() { grep '"command"' "$build/compile_commands.json" | grep -F -- "$1" || fail "nothing compiles $1"; }
 expect() { grep -q -E -- "$2" <<<"$1" || fail "without $2: $1"; }
 refuse() { ! grep -q -E -- "$2" <<<"$1" || fail "with $2: $1"; }
-# Flags that the user did not ask for: levels of optimization other than -Os, and warnings.
+# Flags that the user did not request: optimization levels other than -Os, and warnings.
 foreign='-O[0123g]| -W(all|extra|pedantic|shadow|conversion|error)'
 numerics=src/stats/descriptive.cpp other=src/report/words/units.cpp
 
 case $check in
   own_flags)
-    # The build type's flags of a user are the last word; warnings are the project's own as long as nobody says otherwise.
+    # The user's build-type flags take precedence; warnings are the project's own by default.
     configure "$tests/.." -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-DUSERS -DCMAKE_CXX_FLAGS_RELEASE=-Os \
       -DCMAKE_CXX_STANDARD=23 -DGPUTOPO_TESTS=OFF -DGPUTOPO_BENCHMARKS=OFF
     for file in "$numerics" "$other"; do
@@ -42,7 +42,7 @@ case $check in
     refuse "$(command_of "$other")" "$foreign"
     ;;
   cross_build)
-    # Naming the system makes it a cross build, also where it is the same.
+    # Naming the system makes it a cross build, even if it is the same system.
     configure "$tests/.." -DCMAKE_SYSTEM_NAME=Linux -DGPUTOPO_TESTS=OFF -DGPUTOPO_BENCHMARKS=OFF
     expect "$(cat "$build/log")" 'no man page and no completions'
     refuse "$(cat "$build/cmake_install.cmake")" 'gputopo\.1|completions|COMMAND "[^"]*/gputopo"'
@@ -64,7 +64,7 @@ case $check in
     expect "$targets" '^gputopo:'
     refuse "$targets" '_tests:|_bench:|fake_'
     refuse "$(cat "$build/gputopo/cmake_install.cmake")" 'bin/gputopo|gputopo\.1'
-    # The one command, without the objects of gputopo that ninja would build before it.
+    # Only this command, without the objects of gputopo that ninja would build first.
     command=$(ninja -C "$build" -t commands CMakeFiles/somebody.dir/somebody.cpp.o | tail -n 1)
     (cd "$build" && sh -c "$command") >"$build/log" 2>&1 || fail "$(cat "$build/log")"
     [ -s "$build/CMakeFiles/somebody.dir/somebody.cpp.o" ] || fail "this compiles nothing: $command"

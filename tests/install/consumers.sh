@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# consumers.sh BUILD-FOLDER CC CXX [--from-source]: programs that use the library, built and run over an installed gputopo:
-# the examples in C99, C++17 and Python, by find_package, by pkg-config, by FetchContent and from the wheel. With
-# --from-source FetchContent builds gputopo, too, which takes minutes.
+# consumers.sh BUILD-FOLDER CC CXX [--from-source]: builds and runs programs that use the installed library: the
+# examples in C99, C++17 and Python, with find_package, pkg-config, FetchContent and from the wheel. With --from-source,
+# FetchContent builds gputopo, too, which takes minutes.
 set -euo pipefail
 build=$1 cc=$2 cxx=$3 from_source=${4:-}
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,14 +13,14 @@ fail() {
   printf 'FAILED: %s\n' "$*" >&2
   exit 1
 }
-# left_out WHAT WHY: a part that cannot run here.
+# left_out WHAT WHY: reports a part that cannot run here.
 left_out() {
   printf '%s is left out: %s\n' "$1" "$2"
   if [ -n "${GPUTOPO_SKIPS:-}" ]; then printf 'library.consumers.%s\t%s\n' "$1" "$2" >>"$GPUTOPO_SKIPS"; fi
 }
-# quietly COMMAND...: what it prints is shown if it fails.
+# quietly COMMAND...: shows the output only if the command fails.
 quietly() { "$@" >"$root/log" 2>&1 || fail "$* said: $(cat "$root/log")"; }
-# expect PATTERN COMMAND...: what the command prints matches, and it ends with 0.
+# expect PATTERN COMMAND...: the output of the command must match, and it must end with 0.
 expect() {
   local pattern=$1 out
   shift
@@ -28,7 +28,7 @@ expect() {
   grep -q -E -- "$pattern" <<<"$out" || fail "$* did not print $pattern: $out"
 }
 
-# What is installed is moved, and must be found there.
+# The installed files are moved and must be found in the new place.
 quietly cmake --install "$build" --prefix "$root/first"
 mv "$root/first" "$root/moved"
 prefix=$root/moved
@@ -75,7 +75,7 @@ fetch_content() {
   quietly cmake --build "$root/fetch"
   expect '^tile [0-9]+ x [0-9]+, ' "$root/fetch/tile_size" sim:h200
   expect '^bound by memory: ' "$root/fetch/roofline" 1e9 1e9 sim:h200
-  # The sources: configured, and the two files of the consumer compiled.
+  # Configures the sources and compiles the two files of the consumer.
   quietly cmake "${options[@]}" -B "$root/sources" -DCMAKE_BUILD_TYPE=Release -DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=NEVER
   if [ "$from_source" = --from-source ]; then
     quietly cmake --build "$root/sources" --target tile_size roofline
@@ -89,13 +89,13 @@ fetch_content() {
 
 by_python() {
   local python=python3
-  [ ! -x /usr/bin/python3 ] || python=/usr/bin/python3 # Debian's, whatever else comes first
+  [ ! -x /usr/bin/python3 ] || python=/usr/bin/python3 # Debian's, regardless of PATH
   mkdir "$root/wheels"
   quietly "$python" "$source/python/wheel_backend.py" "$prefix/lib/libgputopo.so.0" "$root/wheels"
   local wheels=("$root"/wheels/*.whl)
   [ ${#wheels[@]} = 1 ] || fail "these wheels were made: ${wheels[*]}"
   [[ ${wheels[0]} = */gputopo-*-py3-none-*.whl ]] || fail "a wheel for one Python: ${wheels[0]}"
-  # What pip would do, where there is one.
+  # Uses pip if there is one.
   if "$python" -m pip --version >/dev/null 2>&1; then
     quietly "$python" -m pip install --no-index --no-deps --disable-pip-version-check --root-user-action ignore \
       --target "$root/site" "${wheels[0]}"

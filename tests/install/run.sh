@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, the library
-# and what finds it, what clusters start, and no more; and that it runs nothing of it.
+# run.sh BUILD-FOLDER: checks that 'cmake --install' puts exactly these into a DESTDIR: the binary, its man page and
+# completions, the library with its package files, and the scripts for clusters; and that it runs none of them.
 set -euo pipefail
 build=$1
 root=$(mktemp -d)
@@ -39,12 +39,12 @@ gputopo=$root/usr/bin/gputopo
 "$gputopo" completion bash | cmp - "$root/usr/share/bash-completion/completions/gputopo"
 "$gputopo" completion zsh | cmp - "$root/usr/share/zsh/site-functions/_gputopo"
 "$gputopo" completion fish | cmp - "$root/usr/share/fish/vendor_completions.d/gputopo.fish"
-# It carries what it needs: a page of a report is rendered from anywhere.
+# The binary is self-contained: it renders the page of a report from any folder.
 cd /
 "$gputopo" --quiet --device sim:gt200 --only texture --attribute latency --html - | grep -q '</html>' ||
   fail "the installed binary writes no page"
 
-# The same script of installation, with a program in the binary's place that tells when it is run.
+# The same installation script, with a program in place of the binary that reports when it runs.
 decoy=$root/decoy
 mkdir "$decoy"
 printf '#!/bin/sh\necho "$@" >>"%s/ran"\n' "$decoy" >"$decoy/gputopo"

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""check_interface.py LIBRARY SYMBOLS.txt [CC]: what the shared library shows to the world.
+"""check_interface.py LIBRARY SYMBOLS.txt [CC]: checks the interface of the shared library.
 
-The symbols that it exports are those of SYMBOLS.txt and of gputopo.h, no more and no fewer, of the version GPUTOPO_0; its
-soname is libgputopo.so.0; of other libraries it needs those of glibc alone, and of glibc nothing newer than 2.34; its note
-names the drivers that it opens at run time. Where abidiff is installed, the types of gputopo.h are compared with those of
-interface.abi beside SYMBOLS.txt; with GPUTOPO_UPDATE_ABI=1 that file is written again. Exits with 1 and says what is not so.
+It must export exactly the symbols of SYMBOLS.txt and gputopo.h, with the version GPUTOPO_0. Its soname must be
+libgputopo.so.0. It may need only glibc, of at most 2.34. Its note must name the drivers that it opens at run time. If abidiff is installed, compares the types of gputopo.h with interface.abi beside SYMBOLS.txt;
+GPUTOPO_UPDATE_ABI=1 rewrites that file. Exits with 1 and names violations.
 """
 import json
 import os
@@ -18,7 +17,7 @@ import tempfile
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/gputopo/gputopo.h"
 GLIBC = re.compile(r"(libc|libm|libdl|libpthread|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+")
-NEWEST_GLIBC = 34  # of 2.x: RHEL 9
+NEWEST_GLIBC = 34  # 2.34, of RHEL 9
 
 
 def output_of(*command):
@@ -31,7 +30,7 @@ def exported(library):
 
 
 def dlopen_note(library):
-    """The text of the note .note.dlopen, of which three sizes and a name stand in front."""
+    """The parts of the note .note.dlopen, which begins with three sizes and a name."""
     dump = output_of("readelf", "--hex-dump=.note.dlopen", library)
     held = bytes.fromhex("".join("".join(line.split()[1:-1][:4]) for line in dump.splitlines() if line.startswith("  0x")))
     name_bytes, text_bytes, kind = struct.unpack_from("<III", held)
@@ -65,8 +64,8 @@ def problems(library, expected):
 
 
 def compare_types(expected, compiler):
-    """By a library that is compiled from the header alone: it has a pointer to each function, with debug information, which
-    the library itself is built without."""
+    """Compares with a library compiled from the header alone, which has a pointer to each function and, unlike the real
+    library, debug information."""
     if shutil.which("abidiff") is None:
         if skips := os.environ.get("GPUTOPO_SKIPS"):
             with open(skips, "a") as file:

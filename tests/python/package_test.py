@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package, as it is installed: values, errors, callbacks, threads, and what it does to the process."""
+"""Tests of the installed Python package: values, errors, callbacks, threads, and its effects on the process."""
 import importlib.util
 import json
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""check_environment.py [ROOT]: that src and include read the environment through environment_variable() alone.
+"""check_environment.py [ROOT]: checks that src and include read the environment only through environment_variable().
 
-In a program with more rights than who starts it, getenv() believes that user, and environment_variable()
-(src/file/environment.h) does not. Names each other call under ROOT (this project, if not given), also of what reads the
-environment with getenv() itself. Exits with 1 if there are any.
+If a program has more rights than its user, getenv() trusts that user, but environment_variable()
+(src/file/environment.h) does not. Names each other call under ROOT (by default this project), and calls of functions
+that use getenv() themselves. Exits with 1 if there are any.
 """
 import pathlib
 import re

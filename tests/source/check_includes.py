@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""check_includes.py [ROOT]: that includes go one way, cli -> discover -> probe -> device, stats, model; report -> model.
+"""check_includes.py [ROOT]: checks that includes go cli -> discover -> probe -> device, stats, model; report -> model.
 
-Reads every #include "..." of src and include under ROOT (this project, if not given) and names those that the table
-below does not allow. Exits with 1 if there are any.
+Reads every #include "..." of src and include under ROOT (by default this project) and names those that the table below
+does not allow. Exits with 1 if there are any.
 """
 import fnmatch
 import pathlib
 import re
 import sys
 
-# What the files of each layer may include, besides those of the same layer: other layers, or single files as they are
-# included. A layer is a folder of src, with its public headers: include/gputopo/LAYER.h and include/gputopo/LAYER/.
+# The allowed includes of each layer besides its own files: other layers, or single files as in the #include. A layer is
+# a folder of src with its public headers: include/gputopo/LAYER.h and include/gputopo/LAYER/.
 ALLOWED = {
     "error": [],  # the exceptions, which every layer may throw
     "file": ["error"],  # reading and writing files
-    "operation": [],  # the rows of what a GPU computes, which programs and reports name
-    "space": [],  # the names of the memory spaces, which elements and programs have
+    "operation": [],  # the GPU's operations, which programs and reports name
+    "space": [],  # the names of the memory spaces, for elements and programs
     "times": [],  # where the time of a device goes
     "model": ["error", "space", "times", "operation"],
     "program": ["error", "space", "operation", "file/limits.h", "file/shown.h"],
@@ -25,19 +25,19 @@ ALLOWED = {
     "discover": ["error", "file/host.h", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h",
                  "stats", "model", "probe"],
     "report": ["error", "file", "space", "times", "operation", "model"],
-    "cache": ["error", "file", "device", "model", "report"],  # what was found out, kept for the next time
-    # how long a kernel takes on the GPU of a report
+    "cache": ["error", "file", "device", "model", "report"],  # results, kept for the next time
+    # the time of a kernel on the GPU of a report
     "kernel_model": ["error", "file", "operation", "model", "report"],
     # the links of a node, and reports of nodes
     "node": ["error", "file", "stats", "model", "report", "program", "gputopo/links.h", "device/node/places_json.h"],
-    # what is odd among the reports of many GPUs
+    # outliers among the reports of many GPUs
     "fleet": ["error", "file", "model", "report", "stats"],
     "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
             "cache", "kernel_model", "node",
             "fleet"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
-# The folders of a layer, each with the folders of the layer whose files its own may include. "" is the layer's own folder.
+# The folders of a layer, each with the folders of the layer that it may include. "" is the folder of the layer itself.
 FOLDERS = {
     "probe": {
         "bench": [], "survey": ["bench"], "bandwidth": ["bench", "survey"], "capacity": ["bench", "survey"],
@@ -61,7 +61,7 @@ FOLDERS = {
         "export": ["words", "drawing"], "": ["words", "drawing", "json", "html", "compare", "terminal"],
     },
 }
-# Public headers with another name than their layer's: include/gputopo/HEADER.h.
+# Public headers whose names differ from their layers': include/gputopo/HEADER.h.
 LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "links": "device", "attributes.def": "model", "elements.def": "model",
                    "operations.def": "operation", "export": "report",
                    "gputopo": "library", "gputopo.hpp": "library"}
@@ -70,7 +70,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
 def layer_of(path):
-    """The layer of a file, as it is included: "probe/capacity/size.h", "gputopo/device.h", "gputopo/program/chase.h"."""
+    """The layer of a file, named as in the #include: "probe/capacity/size.h", "gputopo/device.h"."""
     first, *rest = path.split("/")
     name = rest[0].removesuffix(".h") if first == "gputopo" and rest else first
     return LAYER_OF_HEADER.get(name, name)
@@ -91,7 +91,7 @@ def folders_allow(name, included):
 
 
 def is_allowed(layer, included):
-    # A * in the table stands for folders too: "gputopo/program*.h" are all public headers of the programs.
+    # A * in the table matches folders, too: "gputopo/program*.h" are all public headers of the programs.
     return layer_of(included) in [layer, *ALLOWED[layer]] or any(fnmatch.fnmatch(included, a) for a in ALLOWED[layer])
 
 

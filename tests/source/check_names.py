@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""check_names.py [ROOT]: the sources of a folder are compiled as one, so their unnamed namespaces share their names.
+"""check_names.py [ROOT]: the sources of a folder are compiled as one, so names in their unnamed namespaces can clash.
 
-Prints each name that two files of one unit define in an unnamed namespace, unless both are functions whose parameters
-differ. It reads declarations by their layout, which clang-format fixes.
+Prints each name that two files of one unit define in an unnamed namespace, unless both are functions with different
+parameters. It recognizes declarations by their layout, which clang-format determines.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# Folders that are compiled as one. A file belongs to the longest that it begins with.
+# Folders that are compiled as one. A file belongs to the longest matching prefix.
 UNITS = "cmake/compile_units.txt"
 
 FUNCTION = re.compile(r"^(?:template <.*> )?(?:[\w:\[\]<>,&*\"() ]+[ &*>])?(\w+)\((.*)$")
@@ -42,7 +42,7 @@ def parameters(text):
 
 
 def names_of(path):
-    """(namespace, name, what may differ, line) of what `path` defines in unnamed namespaces."""
+    """(namespace, name, what may differ, line) of each definition of `path` in unnamed namespaces."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r'R"(\w*)\(.*?\)\1"', lambda raw: '""' + "\n" * raw[0].count("\n"), text, flags=re.DOTALL)
     lines = text.splitlines()
@@ -68,7 +68,7 @@ def names_of(path):
                 if not joined.rstrip().endswith(";") or "{" in joined:
                     yield space, match[1], None, number
             elif match := ALIAS.match(joined):
-                yield space, match[1], joined, number  # may be there twice if it says the same
+                yield space, match[1], joined, number  # may occur twice if both are equal
             elif match := VARIABLE.match(joined):
                 yield space, match[1], None, number
             elif (match := FUNCTION.match(joined)) and not re.match(r"TEST|INSTANTIATE|MATCHER|BENCHMARK|using |return", joined):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""check_throwing_calls.py [ROOT]: that src calls nothing of the standard library whose exceptions no user understands.
+"""check_throwing_calls.py [ROOT]: checks that src avoids standard functions whose exceptions users cannot understand.
 
-Functions of std::filesystem throw unless they are given an error code, and so does a range over a directory_iterator
-in any case (file/folder_entries.h has one that does not). std::stoi and its like throw where a text is no number.
-Names the calls of src under ROOT (this project, if not given), and exits with 1 if there are any.
+Functions of std::filesystem throw unless they get an error code, and a range over a directory_iterator always throws
+(file/folder_entries.h has one that does not). std::stoi and similar functions throw if a text is no number. Names such
+calls of src under ROOT (by default this project), and exits with 1 if there are any.
 """
 import pathlib
 import re
 import sys
 
-# What takes an error code as its last argument. A status that has been read already is looked at without one.
+# Functions whose last argument may be an error code. With a status that was already read, they need none.
 ASKING = ("exists|is_directory|is_regular_file|is_empty|is_symlink|is_fifo|is_socket|is_other|is_block_file|"
           "is_character_file|file_size|canonical|weakly_canonical|absolute|relative|proximate|read_symlink|equivalent|"
           "remove|remove_all|create_directory|create_directories|create_symlink|copy|copy_file|rename|last_write_time|"
@@ -21,7 +21,7 @@ NUMBER = re.compile(r"std::sto(?:i|l|ll|ul|ull|f|d|ld)\(")
 
 
 def throwing_calls(text):
-    """The number of the line and the text of each."""
+    """The line number and the text of each such call."""
     for pattern in (CALL, RANGE, NUMBER):
         for found in pattern.finditer(text):
             if pattern is CALL and WITH_CODE.search(found[1]):

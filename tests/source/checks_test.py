@@ -16,7 +16,7 @@ import check_throwing_calls
 
 class Includes(unittest.TestCase):
     def violations(self, **files):
-        """Of a project with these files: src_probe_size_cpp="..." is src/probe/capacity/size.cpp."""
+        """The violations of a project with these files; src_probe_size_cpp="..." is src/probe/size.cpp."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name, text in files.items():
@@ -153,7 +153,7 @@ class Limits(unittest.TestCase):
   }
 }
 """
-        lambdas = 1 + (22 // 2 - 1)  # as far as it is indented: more than need be
+        lambdas = 1 + (22 // 2 - 1)  # by its indentation, which is deeper than necessary
         self.assertEqual(check_limits.most_complex(aligned), 1 + 2 + lambdas + 2 + 3)
 
     def test_what_is_not_code_does_not_count(self):
@@ -181,10 +181,10 @@ if (a) while (b)
     def test_members_count_each_for_itself(self):
         member = "  void f() {  // of it\n" + "    if (a) b();\n" * 10 + "  }\n"
         text = "class C : public B {\n public:\n" + 3 * member + "  int x;\n};\n"
-        self.assertEqual(check_limits.most_complex(text), 10 * (1 + 1))  # nested once more than they are
+        self.assertEqual(check_limits.most_complex(text), 10 * (1 + 1))  # counted one level too deep
         self.assertEqual(check_limits.longest(text), 2 + 12)
         raw = "class C {\n  void f() {\n    g(R\"(\nx\n)\" + y;\n" + "    if (a) b();\n" * 10 + "  }\n};\n"
-        self.assertEqual(check_limits.longest(raw), 16)  # what follows a raw string is no member
+        self.assertEqual(check_limits.longest(raw), 16)  # code after a raw string is no member
         local = "void f() {\n" + "  struct C {\n    int x;\n  };\n" + "  if (a) b();\n" * 20 + "}\n"
         self.assertEqual(check_limits.longest(local), 25)
         self.assertEqual(check_limits.most_complex(local), 20)

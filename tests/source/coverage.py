@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEAST_PERCENT = 90
-# What reads, checks or repeats what a file or a command line says.
+# Sources that read, check or repeat the contents of files or command lines.
 READERS = [
     "src/file/*", "src/cli/options.cpp", "src/cli/command_options.cpp",
     "src/device/driver/info_check.cpp", "src/device/driver/info_fields.h", "src/device/registry.cpp", "src/device/replay/*",
@@ -22,7 +22,7 @@ READERS = [
     "src/report/compare/check.cpp", "src/report/words/csv_text.*", "src/report/json/json.cpp", "src/report/drawing/markup.*",
     "src/report/compare/prometheus_text.*", "src/report/json/value.h", "src/report/words/visible_report.*",
 ]
-# Without those that read nothing: they take long.
+# Excludes tests that read nothing, which take long.
 TESTS = {
     "unit_tests": "*MachineFile*:Report*:*UpgradeOfReports*:Catalogue*:DiscoverSelection*:Hostile*:VisibleText*:CsvField*:"
                   "Prometheus*:LargeReport*:Likeness*:Program*:*Validate*:*Programs:ChainOrder*:Replay*:RecordingOf*:"
@@ -40,7 +40,7 @@ def run_tests(build, profiles):
 
 
 def lines_of(build, profiles):
-    """(run, all) of each file of the readers."""
+    """(run, all) lines of each reader's file."""
     merged = profiles / "merged.profdata"
     subprocess.run(["llvm-profdata-19", "merge", "-sparse", "-o", merged, *glob.glob(str(profiles / "*.profraw"))],
                    check=True)

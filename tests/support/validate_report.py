@@ -1,5 +1,5 @@
-"""validate_report.py SCHEMA REPORT...: prints as JSON a list that says of each report where it breaks the schema, a line an
-error; empty where it does not. A schema may refer to others that lie beside it."""
+"""validate_report.py SCHEMA REPORT...: prints a JSON list with the schema violations of each report, one per line;
+empty if there are none. A schema may refer to others in its folder."""
 
 import json
 import pathlib
@@ -11,12 +11,12 @@ import jsonschema
 schema_path = pathlib.Path(sys.argv[1])
 schema = json.loads(schema_path.read_text(encoding="utf-8"))
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # what replaces it is not in Debian yet
+    warnings.simplefilter("ignore", DeprecationWarning)  # its replacement is not in Debian yet
     beside = jsonschema.RefResolver(schema_path.resolve().as_uri(), schema)
 
 
 def items(validator, schema, values, instance):
-    """As the validator's own, but that lists of numbers are looked at as a whole: samples have many thousands."""
+    """Like the validator's own, but checks lists of numbers as a whole, because samples have many thousands."""
     are_numbers = isinstance(values, list) and {type(value) for value in values} <= {int, float}
     if are_numbers and schema in ({"type": "number"}, {"type": ["number", "null"]}):
         return ()

@@ -1,4 +1,4 @@
-// What processes leave that were killed while they wrote a file, and who removes it.
+// Partial files of processes that were killed while writing, and who removes them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 const std::string kAbandoned = ".gputopo.0123456789abcdef.partial";
 
-// A process that has begun to write a file into the folder, and does no more.
+// A process that begins to write a file into the folder and then stalls.
 class StalledWriter {
  public:
   explicit StalledWriter(const std::string& folder) {
@@ -96,7 +96,7 @@ TEST(AbandonedFiles, OfAnotherUserStay) {
   EXPECT_THAT(folder.entries(), ElementsAre(kAbandoned, "a"));
 }
 
-// Who removes abandoned files meets those that others have just begun.
+// A process that removes abandoned files also meets files that others have just begun.
 TEST(AbandonedFiles, NoWriterLosesItsFileToAnother) {
   const test::TemporaryFolder folder;
   constexpr int kWriters = 4;

@@ -64,7 +64,7 @@ TEST(AccessDuration, IsBounded) {
 }
 
 TEST(AccessDecoding, LeastMeanAndMostOverWarps) {
-  // Two blocks of two warps, of 64 accesses each.
+  // Two blocks of two warps, with 64 accesses each.
   const std::vector<WarpRecord> warps = {{1000, 1000 + 6400 + 20, 20},
                                          {1100, 1100 + 12'800 + 10, 10},
                                          {50, 50 + 6400 + 20, 20},
@@ -74,7 +74,7 @@ TEST(AccessDecoding, LeastMeanAndMostOverWarps) {
   EXPECT_DOUBLE_EQ(result.least_cycles, 100);
   EXPECT_DOUBLE_EQ(result.most_cycles, 300);
   EXPECT_DOUBLE_EQ(result.mean_cycles, (100 + 200 + 100 + 300) / 4.0);
-  // From the first start of a block to its last end, without the cheaper of its readings of the clock.
+  // From the first start of a block to its last end, minus the cheaper of its two clock readings.
   EXPECT_DOUBLE_EQ(result.total_cycles, (12'900 + 19'200) / 2.0);
 }
 

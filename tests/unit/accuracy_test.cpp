@@ -1,4 +1,4 @@
-// The gates of the truth tests: they fail when a value gets worse, and when a known one gets better.
+// The gates of the truth tests: they fail if a value gets worse, and if a value known to be wrong gets better.
 #include "support/accuracy.h"
 
 #include <gmock/gmock.h>

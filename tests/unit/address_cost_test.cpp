@@ -1,4 +1,4 @@
-// What further addresses in a load of constants cost: the line, and where there is none.
+// The cost of further addresses in a load of constants: the slope of a line, or nothing if there is no line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(AddressCost, MayBeNothing) {
   EXPECT_NEAR(found.value->line.slope, 0, 0.01);
 }
 
-// Four addresses at once make steps, which are no cost of one.
+// Four addresses served at once make steps, so no cost of a single address can be given.
 TEST(AddressCost, IsNotToldOfSteps) {
   const auto found = decide_address_cost({{1, 2, 3, 4, 6, 9, 13, 16}, {20, 20, 20, 20, 40, 60, 80, 80}});
   EXPECT_FALSE(found.value);

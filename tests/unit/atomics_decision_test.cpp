@@ -1,4 +1,4 @@
-// From readings at several placements to the latency of an atomic and how many there are per clock.
+// From readings at several placements to the latency and the throughput of atomics.
 #include "probe/warps/atomics_decision.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(AtomicLatency, IsTheMeanOverPlacements) {
   EXPECT_DOUBLE_EQ(found.farthest_cycles, 810);
 }
 
-// What a reading may be off is the same at all placements, so alike placements make it no surer.
+// All placements share the error of a reading, so equal placements do not narrow the interval.
 TEST(AtomicLatency, OfAlikePlacementsIsNoSurerThanOneReading) {
   const std::vector<AtomicReading> placements(8, {700, {696, 704}, 650, 750});
   const AtomicLatency found = atomic_latency_of(placements);
@@ -54,7 +54,7 @@ TEST(AtomicThroughput, IsKnownToTheDriftOfTheClocks) {
   EXPECT_DOUBLE_EQ(atomic_throughput_of(one, 32).interval.low, 32 * 0.995);
 }
 
-// One placement of seven that happens to lie in few slices does not move the median.
+// One placement of six that happens to lie in few slices does not move the median.
 TEST(AtomicThroughput, IsNotMovedByAnOutlier) {
   const std::vector<double> rates = {0.5, 0.5, 0.5, 0.1, 0.5, 0.5};
   EXPECT_DOUBLE_EQ(atomic_throughput_of(rates, 100).ops_per_clock, 50);

@@ -1,4 +1,4 @@
-// The latency of loads of one level among those of others.
+// The latency of loads of one level in a mix of levels.
 #include "probe/survey/band_latency_decision.h"
 
 #include <gtest/gtest.h>
@@ -34,11 +34,11 @@ TEST(BandLatency, UntimedChainsTellWhereNearlyAllIsInTheBand) {
   EXPECT_TRUE(is_nearly_all_in_band(cycles_of({{30, 2}, {200, 983}, {600, 15}}), 100, 400));
   EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{30, 60}, {200, 940}}), 100, 400)) << "a part hits nearer";
   EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{200, 970}, {600, 30}}), 100, 400)) << "a part misses";
-  // Two modes that touch at the end of the band are of both.
+  // Two modes that touch at the end of the band count for both sides.
   EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{396, 500}, {402, 500}}), 100, 400));
 }
 
-// Segments of loads that take `load` cycles, in a loop whose passes take `pass` more, between ends that take `ends`.
+// Segments of loads that take `load` cycles each, with `pass` more for each pass of the loop and `ends` for both ends.
 std::vector<Segment> segments_with(double load, double pass, double ends) {
   std::vector<Segment> segments;
   for (int i = 0; i < 65; ++i) {
@@ -62,7 +62,7 @@ TEST(ChainCost, LeavesOutTheLoopAndTheEnds) {
   EXPECT_NEAR(cost.pass_cycles, 5, 1e-6);
 }
 
-// Every other of the longest segments is longer by 300 cycles, every eighth of the others.
+// Outliers of 300 cycles in every second of the longest segments and in every eighth of the others.
 TEST(ChainCost, LeavesOutDisturbedSegments) {
   std::vector<Segment> segments = segments_with(30, 5, 70);
   for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -1,4 +1,4 @@
-// From the rates of shapes to the best of them, and from its runs to a value.
+// From the rates of shapes to the best shape, and from its runs to a value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(BestShapes, AreTheFastestAndTheFirstOfThoseThatAreAlike) {
   EXPECT_THAT(best_shapes(std::vector<double>{1, 4}, 3), ElementsAre(1, 0));
 }
 
-// The interval is no narrower than what clocks drift by: half a percent to either side.
+// The interval is no narrower than clock drift: half a percent to either side.
 TEST(Settled, AreRunsThatDifferByLessThanTheClocksDrift) {
   EXPECT_TRUE(is_settled(std::vector<double>{1000, 1001, 999, 1000, 1000}));
   EXPECT_FALSE(is_settled(std::vector<double>{1000, 1010, 990, 1000, 1000}));
@@ -47,8 +47,7 @@ TEST(RateOfRuns, IsTheMedianWithTheIntervalOfTheMean) {
   EXPECT_NEAR(found.interval.high, 10 + 0.54, 0.02);
 }
 
-// Runs that are now and then disturbed: the mean's interval lies below the median, which it has to hold, with what the
-// clocks may drift by.
+// With occasional disturbed runs, the mean's interval lies below the median, but must contain it within clock drift.
 TEST(RateOfRuns, HoldsItsMedian) {
   const Rate found = rate({10, 10, 10, 10, 10, 9.9, 9.9, 9.9, 9.9});
   EXPECT_DOUBLE_EQ(found.bytes_per_second, 10);

@@ -1,4 +1,4 @@
-// Bank conflicts of a warp's strides, and the layout that is read off what the strides cost.
+// Bank conflicts of a warp's strides, and the layout inferred from the cost of the strides.
 #include "probe/warps/banks_decision.h"
 
 #include <gmock/gmock.h>
@@ -26,10 +26,10 @@ BankCurve curve_of(const BankLayout& layout, double free_cycles, double conflict
 
 TEST(Banks, ConflictsAreWhatTheProgrammingGuideSays) {
   EXPECT_EQ(conflicts_of(kRecent, 0), 0u);    // a broadcast
-  EXPECT_EQ(conflicts_of(kRecent, 4), 0u);    // neighbours
-  EXPECT_EQ(conflicts_of(kRecent, 8), 1u);    // two ways
+  EXPECT_EQ(conflicts_of(kRecent, 4), 0u);    // neighbors
+  EXPECT_EQ(conflicts_of(kRecent, 8), 1u);    // two-way
   EXPECT_EQ(conflicts_of(kRecent, 12), 0u);   // odd strides have none
-  EXPECT_EQ(conflicts_of(kRecent, 64), 15u);  // sixteen ways
+  EXPECT_EQ(conflicts_of(kRecent, 64), 15u);  // sixteen-way
   EXPECT_EQ(conflicts_of(kRecent, 128), 31u);
   EXPECT_EQ(conflicts_of(kRecent, 132), 0u);  // padded
 }
@@ -42,8 +42,8 @@ TEST(Banks, WiderBanksHoldTwoWords) {
   EXPECT_EQ(conflicts_of(kepler, 24), 0u);  // Mei et al., NPC 2014, Fig. 6
 }
 
-// Mei et al., NPC 2014, Fig. 6 and 7: no conflict at a stride of two words, two ways at four in both modes, and at six
-// only where successive words lie in successive banks.
+// Mei et al., NPC 2014, Fig. 6 and 7. In both modes a stride of two words has no conflict, and one of four has two-way
+// conflicts. A stride of six has conflicts only if successive words lie in successive banks.
 TEST(Banks, RowsOfTwoBanksHoldWordsThatAreFarApart) {
   const BankLayout four_byte_mode{32, 8, 32, 32, 4};
   EXPECT_EQ(conflicts_of(four_byte_mode, 4), 0u);
@@ -80,7 +80,7 @@ TEST(BankRequests, LanesAtOnceAreReadOffTheWordsThatLanesShare) {
   }
 }
 
-// An H100 (1980 MHz): what loads of 8 and 16 B took where lanes share 3 to 32 words. Passes of half and quarter warps.
+// An H100 (1980 MHz): loads of 8 and 16 B in which lanes share 3 to 32 words. Passes serve half and quarter warps.
 TEST(BankRequests, AnH100ServesHalfAndQuarterWarps) {
   const std::vector<double> of_8 = {26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 28,
                                     28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 26};
@@ -103,7 +103,7 @@ TEST(BankRequests, WhatNoNumberOfLanesExplainsIsNotTold) {
   RequestCurve noisy = request_curve(kRecent, 8, 23, 2);
   for (std::size_t i = 0; i < noisy.cycles.size(); i += 2) noisy.cycles[i] += 3;
   EXPECT_FALSE(decide_request(noisy, {kRecent, 23, 2}).value);
-  // Passes that cost twice what a conflict does may be twice as many.
+  // If a pass costs twice as much as a conflict, there may be twice as many passes.
   EXPECT_FALSE(decide_request(request_curve(kRecent, 8, 23, 4), {kRecent, 23, 2}).value);
 }
 
@@ -144,7 +144,7 @@ TEST(Banks, ACurveThatNoLayoutExplainsIsInconclusive) {
   EXPECT_THROW(static_cast<void>(value_of(decide_banks(strange))), Inconclusive);
 }
 
-// Each word more costs more, as where lines are what is waited for: no banks.
+// Each further word costs more, as if lines limited the access: no banks.
 TEST(Banks, ARampIsInconclusive) {
   BankCurve ramp = curve_of(kRecent, 23, 0);
   for (std::size_t i = 0; i < ramp.load_cycles.size(); ++i) ramp.load_cycles[i] += static_cast<double>(i);
@@ -164,7 +164,7 @@ TEST(Banks, NoiseOfLessThanAConflictDoesNotMatter) {
   EXPECT_GE(interval.high, 2);
 }
 
-// Strides that are told apart by no layout: a broadcast and neighbours cost the same in all of them.
+// No layout separates these strides: a broadcast and neighboring words cost the same in all of them.
 TEST(Banks, FewStridesAreInconclusive) {
   EXPECT_FALSE(decide_banks({}).value);
   BankCurve one = curve_of(kRecent, 23, 2);

@@ -1,4 +1,4 @@
-// What is done about programs that had company, and about ones that take too long.
+// How the bench handles programs that had company, and programs that take too long.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Le;
 
-// Answers each program with how many it has answered; others have it while `busy` says so.
+// Answers each program with the number of programs answered so far. Programs have company while `busy` returns true.
 class BusyDevice : public Device {
  public:
   std::function<bool(std::size_t answered)> busy = [](std::size_t) { return false; };

@@ -1,4 +1,4 @@
-// Which views of a cache's size are asked for, and what they tell together.
+// Which views of a cache's size the decision asks for, and what they show together.
 #include <gmock/gmock.h>
 
 #include "probe/capacity/views_decision.h"
@@ -13,7 +13,7 @@ using testing::SizeIs;
 constexpr double kLine = 128;
 constexpr double kSize = 65536;
 
-// A footprint of each octave from a quarter of the size on: all hits up to the size, and so many of the loads beyond.
+// A footprint per octave from a quarter of the size on. Up to the size all loads hit, beyond it the given part.
 std::vector<FootprintHits> octaves(double hits_beyond) {
   std::vector<FootprintHits> sweep;
   for (double bytes = kSize / 4; bytes <= 8 * kSize; bytes *= 2) {
@@ -24,12 +24,12 @@ std::vector<FootprintHits> octaves(double hits_beyond) {
 
 SizeView view(double bytes, bool settled = true) { return {bytes, {bytes - kLine, bytes + kLine}, settled}; }
 
-// A sample of so large a standard error.
+// A sample with the given standard error.
 SampledResidency sample_of(double bytes, double error, double old_part = 0) {
   return {bytes, {bytes - 1.96 * error, bytes + 1.96 * error}, old_part};
 }
 
-// The cache of an SM: lines of one fetch, everything but the views known.
+// The cache of an SM: a line is one fetch, and everything but the views is known.
 CapacityEvidence evidence_of_sm(double hits_beyond) {
   return {.guess_bytes = kSize,
           .line_bytes = kLine,
@@ -38,7 +38,7 @@ CapacityEvidence evidence_of_sm(double hits_beyond) {
           .sweep = octaves(hits_beyond)};
 }
 
-// What the views will find when they are asked.
+// Results of the views.
 struct Answers {
   SizeView resident = view(kSize);
   SizeView fits = view(kSize);
@@ -48,7 +48,7 @@ struct Answers {
   std::optional<std::string> not_sampled;
 };
 
-// Follows next_look() to its end.
+// Follows next_look() to the end.
 std::vector<Look> follow(CapacityEvidence& evidence, const Answers& answers) {
   constexpr std::size_t kMaxLooks = 10;
   std::vector<Look> looks;
@@ -112,7 +112,7 @@ TEST(CapacityDecision, ASmallCacheThatIsNotLruIsPacked) {
   EXPECT_EQ(found.interval.high, kSize + kLine) << "however large the sample";
 }
 
-// Behind another cache noise refuses places, and has one too many seem to fit.
+// Behind another cache, noise rejects lines that fit, or makes one line too many seem to fit.
 TEST(CapacityDecision, PackedPlacesBehindAnotherCacheAreHeldAgainstTwoViews) {
   const auto found = [](double packed, double resident, double fits, double sampled) {
     CapacityEvidence evidence = evidence_of_sm(0.3);
@@ -142,7 +142,7 @@ TEST(CapacityDecision, WhatSmsShareBehindAnotherCacheIsReadWithAFewLinesOfThatOn
   EXPECT_LT(decided(evidence).interval.low, 512 * kSize);
 }
 
-// Of a hashed index the sets that get the fewest lines of a space with a limit never overflow.
+// Under a hashed index, a space with a size limit never overfills the sets that get the fewest lines.
 TEST(CapacityDecision, ArraysThatAreHardlyLargerMayLeaveSetsUnfilled) {
   const Capacity hashed{.bytes = 38784, .first_miss_bytes = 27520};
   EXPECT_TRUE(may_leave_sets_unfilled(hashed, 65536));
@@ -221,7 +221,7 @@ TEST(CapacityDecision, BehindAnotherCacheWhatFitsMayFitInBoth) {
   EXPECT_EQ(found.first_miss_bytes, 1.5 * kSize);
 }
 
-// Two caches that replace at random: what the nearer one still holds the farther one may have lost.
+// Two caches with random replacement: the nearer one may still hold lines that the farther one evicted.
 TEST(CapacityDecision, BehindAnotherCacheReadingBackwardsFindsTooMuchWhereChanceDecidesWhatStays) {
   Answers answers{.resident = view(1.1 * kSize), .sampled = {sample_of(kSize, 300)}};
   answers.resident.by_chance = true;
@@ -337,7 +337,7 @@ TEST(CapacityDecision, WhatIsLeftToChanceIsSampledAtFourTimesItsSize) {
   EXPECT_EQ(decided(evidence).bytes, kSize);
 }
 
-// An L2 whose far hits are as slow as near memory.
+// An L2 whose far hits are as slow as loads from near memory.
 CapacityEvidence evidence_of_l2_over_near_memory() {
   CapacityEvidence evidence = evidence_of_sm(0.3);
   evidence.is_shared = true;
@@ -373,7 +373,7 @@ TEST(CapacityDecision, WhereTheirLineDoesNotExplainAllTheOtherViewsDo) {
       << "nearly all memory loads can be told";
 }
 
-// A program samples a few of their lines only, and no view is finer than a line.
+// Each program samples only some of the few lines, and no view resolves less than a line.
 TEST(CapacityDecision, OfAFewLinesAFirstLookTakesFewSamples) {
   CapacityEvidence evidence = evidence_of_sm(0);
   evidence.guess_bytes = 32 * kLine;

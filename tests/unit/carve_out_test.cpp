@@ -5,7 +5,7 @@
 namespace gputopo::probe {
 namespace {
 
-// 240 KiB and 20 KiB of an array of 248.
+// 240 KiB and 20 KiB of a 248 KiB array.
 TEST(CarveOut, SizesBetweenTwoLieOnALine) {
   const Capacity most{
       .bytes = 245'760, .interval = {243'712, 247'808}, .first_miss_bytes = 204'800, .all_miss_bytes = 400'000};

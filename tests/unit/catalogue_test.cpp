@@ -1,4 +1,4 @@
-// The catalogue against itself and against the steps that measure what it covers.
+// The catalog against itself and against the steps that measure its cells.
 #include "gputopo/catalogue.h"
 
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ TEST(Catalogue, EveryAttributeOfMemoryIsCoveredSomewhere) {
 }
 
 TEST(Catalogue, LevelsLeadOutwards) {
-  EXPECT_EQ(next_of(Vendor::kNvidia, ElementId::kL2), ElementId::kDevice);  // past the L3 that there is none of
+  EXPECT_EQ(next_of(Vendor::kNvidia, ElementId::kL2), ElementId::kDevice);  // skips the L3, which NVIDIA GPUs lack
   EXPECT_EQ(next_of(Vendor::kAmd, ElementId::kL2), ElementId::kL3);
   EXPECT_EQ(next_of(Vendor::kNvidia, ElementId::kConstantL1), ElementId::kConstantL15);
   EXPECT_EQ(next_of(Vendor::kNvidia, ElementId::kDevice), std::nullopt);

@@ -1,4 +1,4 @@
-// The orders that the host tells the GPU are those of chain_order(), however they were made.
+// The chain orders that the host sends to the GPU equal those of chain_order(), however they were made.
 #include "device/launch/chain_orders.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(ChainOrders, ManyAtOnceAreThoseOfEach) {
   }
   ChainOrders orders;
   orders.prepare(chains);
-  orders.prepare(chains);  // what is there already
+  orders.prepare(chains);  // already prepared
   for (const auto& chain : chains) EXPECT_EQ(orders.shuffled(chain), chain_order(*chain.array, chain.chain));
 }
 

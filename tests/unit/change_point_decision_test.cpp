@@ -1,4 +1,4 @@
-// The size of a cache by the seeds' method, from latencies of arrays.
+// The size of a cache by the change-point method, from latencies of arrays.
 #include "probe/capacity/change_point_decision.h"
 
 #include <gmock/gmock.h>
@@ -14,14 +14,14 @@ constexpr double kMiss = 240;
 constexpr std::uint64_t kFetch = 32;
 constexpr ChangePointQuestion kOfL1{.fetch_bytes = kFetch};
 
-// An array of which so many of ten timed loads miss.
+// An array with this many misses among its ten timed loads.
 SizedLatencies row(std::uint64_t bytes, std::size_t misses) {
   std::vector<double> latencies(10, kHit);
   std::fill_n(latencies.begin(), misses, kMiss);
   return {bytes, latencies};
 }
 
-// Sizes from 1000 on, 10 apart.
+// Arrays from 1000 B on, 10 B apart.
 std::vector<SizedLatencies> rows_of(const std::vector<std::size_t>& misses) {
   std::vector<SizedLatencies> rows;
   for (const std::size_t of_row : misses) rows.push_back(row(1000 + 10 * rows.size(), of_row));
@@ -52,7 +52,7 @@ TEST(ChangePointSearch, LongerIsAThirdOfTheWayToTheLargest) {
   EXPECT_FALSE(takes_longer({40, 42}, smallest, largest));
   EXPECT_FALSE(takes_longer({135, 135}, smallest, largest));
   EXPECT_TRUE(takes_longer({145, 145}, smallest, largest));
-  // One load of two that misses is seven tenths of the way: distances are squared.
+  // If one of two loads misses, the reduced latency is seven tenths of the way, because distances are squared.
   EXPECT_TRUE(takes_longer({40, 340}, smallest, largest));
 }
 
@@ -93,7 +93,7 @@ TEST(ChangePointOutliers, ASizeOnTheOtherSideThanItsNeighboursIsOne) {
   misses[30] = 0;
   EXPECT_TRUE(has_outliers(reduced(rows_of(misses))));
   misses = step(20, 20);
-  misses[5] = 1;  // takes longer than its neighbours, but not as long as what lies behind
+  misses[5] = 1;  // slower than its neighbors, but faster than sizes beyond the change
   EXPECT_FALSE(has_outliers(reduced(rows_of(misses))));
 }
 
@@ -113,8 +113,8 @@ TEST(ChangePoint, OfAStepIsTheLastSizeBeforeIt) {
   EXPECT_LT(decision.value->p_value, 1e-5);
 }
 
-// The cache ends where the first loads miss; the squares are least in the middle of the ramp. What the test says is as
-// sure as of a step.
+// The cache ends where the first loads miss, but the squares are least in the middle of the ramp. The test still
+// confirms this change as surely as one at a step.
 TEST(ChangePoint, OfARampIsTooLarge) {
   std::vector<std::size_t> misses(10, 0);
   for (std::size_t missing = 1; missing <= 10; ++missing) misses.insert(misses.end(), 2, missing);

@@ -1,4 +1,4 @@
-// What blocks of chase programs leave behind, read on literals.
+// Decodes the records that blocks of chase programs leave, from literals.
 #include "device/launch/chase_decode.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint32_t kDecodedSms = 132;
 
-// The records of a batch, as they would be downloaded: zeros but for what a test puts there.
+// The records of a batch as downloaded: zeros except for the values that a test puts there.
 class LeftBehind {
  public:
   explicit LeftBehind(std::vector<ChaseProgram> programs) : programs_(std::move(programs)), plans_(programs_.size()) {
@@ -37,7 +37,7 @@ class LeftBehind {
     put(program, slot * sizeof(BlockRecord),
         BlockRecord{.start_cycles = 1000, .end_cycles = 5000, .sm = sm, .claimed = 1, .error = error});
   }
-  // Into what a program leaves behind.
+  // Writes a value into the records of a program.
   template <typename T>
   void put(std::size_t program, std::uint64_t offset, const T& value) {
     std::memcpy(bytes_.data() + layout_.records[program] - layout_.records_begin + offset, &value, sizeof(value));

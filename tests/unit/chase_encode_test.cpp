@@ -1,4 +1,4 @@
-// The tasks of chase programs as the kernels read them, for addresses that are given.
+// The tasks of chase programs as the kernels read them, for given addresses.
 #include "device/launch/chase_encode.h"
 
 #include <gmock/gmock.h>
@@ -15,10 +15,10 @@ using ::testing::IsEmpty;
 constexpr Address kBatchBase = 0x10'000'000;
 constexpr std::uint32_t kBatchPatience = 777;
 
-// A batch, encoded, and its parts.
+// An encoded batch and its parts.
 class EncodedChases {
  public:
-  // `places`: of the programs, if they are not the usual: no textures, any SM or the ones that are named.
+  // `places`: where programs differ from the default, which is no textures and any SM or the named ones.
   explicit EncodedChases(std::vector<ChaseProgram> programs, std::vector<ChasePlace> places = {})
       : programs_(std::move(programs)), plans_(programs_.size()) {
     BatchPlace place{
@@ -31,7 +31,7 @@ class EncodedChases {
                                 .wanted_sms = std::vector<std::uint32_t>(plans_[i].layout.slots(), kAnySm)});
     }
     std::vector<ChasePlan*> waiting = batch_;
-    static_cast<void>(take_batch(waiting, 132));  // where their constants lie
+    static_cast<void>(take_batch(waiting, 132));  // determines where their constants lie
     layout_ = lay_out(batch_);
     ChainOrders orders;
     ChaseTables tables = stage_tables(batch_, orders);
@@ -48,7 +48,7 @@ class EncodedChases {
   [[nodiscard]] std::vector<StepTask> steps(std::size_t task = 0) const {
     return read<StepTask>(tasks()[task].steps, tasks()[task].step_count);
   }
-  // What the host stages at an address.
+  // The values that the host stages at an address.
   template <typename T>
   [[nodiscard]] std::vector<T> read(Address at, std::size_t count) const {
     std::vector<T> values(count);
@@ -69,7 +69,7 @@ ChaseProgram walk_over(std::vector<ChaseArray> arrays) {
   return {.arrays = std::move(arrays), .actors = {{}}, .steps = {{.loads = 10}}};
 }
 
-// Along both chains of each, to their ends.
+// Walks both chains of each array to their ends.
 ChaseProgram walk_all_of(std::vector<ChaseArray> arrays) {
   ChaseProgram program = walk_over(std::move(arrays));
   program.steps.clear();

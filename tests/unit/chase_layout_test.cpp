@@ -1,4 +1,4 @@
-// Where the parts of chase programs go, and which programs share a launch.
+// The places of the parts of chase programs, and the programs that share a launch.
 #include "device/launch/chase_layout.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ ChaseProgram chase_over(std::vector<ChaseArray> arrays) {
 }
 
 TEST(ChaseLayout, ArraysAreAlignedToTheirSize) {
-  // From 4 KiB to 64 KiB.
+  // Alignments from 4 KiB to 64 KiB.
   const ChaseLayout layout =
       lay_out(chase_over({chase_array_in(Space::kGlobal, 1000), chase_array_in(Space::kReadOnly, 5000),
                           chase_array_in(Space::kGlobalBypassL1, 100'000), chase_array_in(Space::kTexture, 16)}),
@@ -121,7 +121,7 @@ TEST(ChaseLayout, BlocksHaveTheThreadsThatActorsNeed) {
   ChaseProgram program = chase_over({chase_array_in(Space::kGlobal, 4096)});
   EXPECT_EQ(lay_out(program, 32).threads, 32u);
   EXPECT_EQ(lay_out(program, 64).threads, 64u);
-  program.actors = {{.warp = 3}, {.warp = 8}};  // no step is the second's
+  program.actors = {{.warp = 3}, {.warp = 8}};  // no step uses the second actor
   EXPECT_EQ(lay_out(program, 32).threads, 4 * 32u);
   program.steps.push_back({.kind = StepKind::kTouch});
   EXPECT_EQ(lay_out(program, 32).threads, kTouchThreads);
@@ -141,7 +141,7 @@ TEST(ChaseLayout, ProgramsThatTakeTooLongAreRefused) {
 
 class ChaseBatches : public ::testing::Test {
  protected:
-  // A program that waits, with an array of so many bytes.
+  // A waiting program with an array of this many bytes.
   ChasePlan& wait(std::uint64_t bytes = 4096, std::vector<ChaseArray> constants = {}) {
     ChasePlan& plan = plans_.emplace_back();
     plan.layout.data_bytes = bytes;
@@ -150,7 +150,7 @@ class ChaseBatches : public ::testing::Test {
     plan.layout.record_bytes = 128;
     return plan;
   }
-  // The numbers of the programs that the next batch takes.
+  // Indices of the programs that the next batch takes.
   std::vector<std::size_t> take(std::uint32_t sm_count = 132) {
     if (waiting_.empty()) {
       for (ChasePlan& plan : plans_) waiting_.push_back(&plan);

@@ -1,4 +1,4 @@
-// Which chase programs run again, and what their answers say of how they ran, on a GPU of a few lines.
+// Which chase programs run again, and how their answers describe the run, on a scripted GPU.
 #include "device/launch/chase_runner.h"
 
 #include <gmock/gmock.h>
@@ -16,19 +16,19 @@ using ::testing::Lt;
 
 constexpr std::uint64_t kScriptedMhz = 1500;
 
-// Its memory is the host's, and every task of a launch ends at once, on the SM that a test says.
+// A GPU in host memory. Every task of a launch ends at once, on the SM that the test names.
 class ScriptedGpu : public ChaseGpu {
  public:
   ScriptedGpu() { info_.sm_count = 4; }
 
-  std::vector<std::uint32_t> sms;          // of the blocks that run next; then each is on the SM of its number
-  double speed = 1;                        // of the SM clock
-  std::vector<double> end_ms;              // of the blocks that run next; then each takes 1 ms
-  double wait_ms = 0;                      // of the host, for each launch, beyond its blocks' time
-  bool others_come_later = false;          // a launch after the one of chases has to wait
-  std::uint32_t turn_ns = 0;               // when others stop a launch
-  std::vector<std::uint32_t> launches;     // how many tasks each launch had
-  std::vector<std::uint64_t> local_bytes;  // that each launch with local memory asked for before it took memory
+  std::vector<std::uint32_t> sms;          // of the next blocks; the others run on the SM of their index
+  double speed = 1;                        // of the SM clock, relative to kScriptedMhz
+  std::vector<double> end_ms;              // of the next blocks; the others take 1 ms
+  double wait_ms = 0;                      // host's wait per launch beyond the blocks' time
+  bool others_come_later = false;          // the empty launch behind the chases has to wait
+  std::uint32_t turn_ns = 0;               // from the start of a launch until others stop it
+  std::vector<std::uint32_t> launches;     // number of tasks of each launch
+  std::vector<std::uint64_t> local_bytes;  // that each launch with local memory requested before it reserved memory
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Address reserve(std::uint64_t bytes) override {
@@ -159,7 +159,7 @@ TEST_F(ChaseRuns, WhereAllMetEachRunsAlone) {
   EXPECT_THAT(undisturbed(), ElementsAre(true, true));
 }
 
-// A launch lasts as long as the longest of its programs: three long ones are not to make two launches long.
+// A launch lasts as long as its longest program, so the three long programs must not lengthen two launches.
 TEST_F(ChaseRuns, ProgramsThatTakeAboutAsLongGoTogether) {
   ChaseProgram longer = kWalk;
   longer.steps.front().loads = 1000;

@@ -1,4 +1,4 @@
-// The capacity behind which memory loads appear, where only some of them can be told from hits.
+// The capacity beyond which memory loads appear, if only some of them can be told from hits.
 #include "probe/capacity/clear_memory_loads_decision.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Footprints beyond a capacity, of whose memory loads a part is told.
+// Footprints beyond a capacity, with a part `told` of the memory loads that can be told from hits.
 std::vector<FootprintHits> beyond(double capacity, double told, double noise = 0) {
   std::vector<FootprintHits> footprints;
   for (const double factor : {1.7, 2.0, 2.5, 3.0, 4.0}) {

@@ -1,4 +1,4 @@
-// Levels that are close, by the share of the nearer one.
+// Levels of nearly the same latency, found by the share of the nearer one.
 #include "stats/close_levels.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace gputopo::stats {
 namespace {
 
-// `near_part` of the loads around one latency, the rest around another.
+// `near_part` of the loads lies around one latency, the rest around another.
 Histogram loads(double near_part, double near, double far, double spread) {
   Histogram histogram(256);
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
@@ -29,7 +29,7 @@ std::vector<Histogram> sweep(const std::vector<double>& near_parts, double near,
 const Level kAll{0, std::numeric_limits<double>::infinity(), 0};
 
 TEST(CloseLevels, AreTwoWhereTheNearOneShrinks) {
-  // 28 and 36 cycles behind a timer of 12, jitter of 2.
+  // Latencies of 28 and 36 cycles plus a timer cost of 12, with a jitter of 2.
   const std::vector<Histogram> footprints = sweep({1, 1, 1, 1, 0.5, 0, 0}, 40, 48, 2);
   const auto found = find_close_levels(footprints, kAll);
   ASSERT_TRUE(found);
@@ -61,7 +61,7 @@ TEST(CloseLevels, UnderMoreNoiseAreNotToldApart) {
   EXPECT_EQ(unsure, std::size_t{0});
 }
 
-// Ten times as many loads of the one as of the other: in the valley lie more of its tail than is usual.
+// One level has ten times as many loads as the other, so more of its tail than usual lies in the valley.
 TEST(CloseLevels, AValleyThatOneLevelFillsIsClearForAllThat) {
   std::vector<double> parts(24, 1.0);
   parts.insert(parts.end(), {0.4, 0.4});
@@ -74,8 +74,8 @@ TEST(CloseLevels, AValleyThatOneLevelFillsIsClearForAllThat) {
   EXPECT_EQ(levels[1].misjudged, levels[0].misjudged);
 }
 
-// A cache of 512 B: a tiny array and one footprint fit, and all that follow do not.
-// 34 and 55 cycles under jitter of 5: a few misses look like hits, of every footprint.
+// A cache of 512 B: a tiny array and one footprint fit, and all following ones do not. Latencies are 34 and 55 cycles
+// with a jitter of 5, so a few misses look like hits at every footprint.
 TEST(CloseLevels, FarApartLoadsMayBeTakenForTheNearerOnes) {
   const std::vector<Histogram> footprints = sweep({1, 1, 1, 0.5, 0, 0}, 34, 55, 5);
   std::optional<std::size_t> unsure;
@@ -105,7 +105,7 @@ TEST(CloseLevels, TheNearOneMayBeOfTheFirstFootprintsOnly) {
   EXPECT_FALSE(find_close_levels({}, kAll, parameters));
 }
 
-// The tiny array, of many loads, came first: since then half of the nearer level's loads have moved into the next bin.
+// The tiny array ran first, with many loads. Since then, half of the nearer level's loads have moved to the next bin.
 TEST(CloseLevels, AreToldThoughTheClockMovesQuietLoadsByABin) {
   std::vector<Histogram> footprints(8, Histogram(256));
   footprints[0][74] = 3200;
@@ -123,7 +123,7 @@ TEST(CloseLevels, AMixtureThatDoesNotMoveIsOne) {
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 1}, 40, 48, 2), kAll));
 }
 
-// Near hits of an H200's L2: the few lines of four footprints lay in slices that are nearer than most.
+// Near hits of an H200's L2: the few lines of the first four footprints lay in slices nearer than most.
 TEST(CloseLevels, AShareThatFallsOnceAndStaysIsChance) {
   const std::vector<double> parts = {1, 1, 1, 1, 0.63, 0.74, 0.7, 0.73, 0.74, 0.72, 0.74, 0.73};
   EXPECT_FALSE(find_close_levels(sweep(parts, 60, 66, 2), kAll));

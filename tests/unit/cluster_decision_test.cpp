@@ -1,4 +1,4 @@
-// From chases and reads through clusters to GPCs, latency and bandwidth.
+// From chases and reads in clusters to GPCs, latency and bandwidth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(MetInClusters, OfNothing) {
   EXPECT_THAT(sms_that_met({{3}}).groups, ElementsAre(ElementsAre(3)));
 }
 
-// As on an H200: some TPCs meet no others in clusters, and their clocks tell whose they are.
+// On an H200, some TPCs never share a cluster with others, and their clocks tell their GPC.
 TEST(Gpcs, AreSmsWhoseClocksAgree) {
   const auto gpcs = decide_gpcs({{0, 1, 4, 5}, {2, 3, 6, 7}, {8, 9}}, {{0, 1, 4, 5, 8, 9}, {2, 3, 6, 7}});
   ASSERT_TRUE(gpcs.value) << gpcs.why_not;
@@ -49,17 +49,17 @@ TEST(Gpcs, AreNotToldByClocksThatContradictClusters) {
   EXPECT_THAT(decide_gpcs({{0, 1, 2}}, {{0, 1}, {2, 3}}).why_not, HasSubstr("do not agree"));
 }
 
-// Two GPCs that were started together.
+// Two GPCs whose clocks started together.
 TEST(Gpcs, AreNotOneBecauseTheirClocksAgree) {
   EXPECT_THAT(decide_gpcs({{0, 1, 2, 3}, {4, 5, 6, 7}}, {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9}}).why_not,
               HasSubstr("one GPC in parts, or two"));
 }
 
-// Two copies of clusters of two and of four, in which SMs 0 to 3 read one another.
+// Two copies of clusters of two and of four, in which SMs 0 to 3 read from one another.
 std::vector<ClusterChase> chases() {
   std::vector<ClusterChase> result;
   for (const std::uint32_t copy : {0u, 1u}) {
-    const double later = copy;  // a cycle more in the second
+    const double later = copy;  // the second copy takes one cycle more
     result.push_back({2, 0, 0, 0, copy, 30 + later});
     result.push_back({2, 1, 0, 1, copy, 180 + later});
     result.push_back({4, 1, 0, 1, copy, 190 + later});
@@ -85,7 +85,7 @@ TEST(ClusterLatency, IsTheMeanOverPairsOfTheLargestClusters) {
   EXPECT_DOUBLE_EQ(found.by_rank_cycles.at({4, 2}), 200.5);
 }
 
-// A pair that many clusters have counts once.
+// A pair that occurs in many clusters counts once.
 TEST(ClusterLatency, WeighsEveryPairAlike) {
   std::vector<ClusterChase> of_pairs = chases();
   for (std::uint32_t i = 0; i < 20; ++i) of_pairs.push_back({4, 1, 0, 1, 0, 190});

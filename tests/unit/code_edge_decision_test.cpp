@@ -1,4 +1,4 @@
-// Caches of few sets from their steep edges.
+// The shape of caches with few sets, from their steep edges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr double kInstructionBytes = 16;
 
-// Of a cache that fits so much, what misses at each length that the lead can make.
+// Misses around the edge of a cache that holds `fits` instructions, at lengths one step of the lead apart.
 std::vector<MissedLength> edge(std::uint32_t fits, const std::function<double(double length)>& missed) {
   std::vector<MissedLength> lengths;
   for (std::uint32_t length = fits > 64 ? fits - 62 : 2; length <= fits + 256; length += 2) {
@@ -74,8 +74,8 @@ TEST(CodeShape, OfOneSetShowsNoLine) {
   EXPECT_THAT(decide_code_shape(edge(truth), truth.fits(), kInstructionBytes).why_not, HasSubstr("there is one set"));
 }
 
-// Where an index is hashed one of two sets overflows first, and the other by chance: here after eight lines, of which
-// three are of that set.
+// Under a hashed index, one of two sets overflows first, and the other by chance: here after eight lines, three of
+// which belong to the first set.
 TEST(CodeShape, OfTwoSetsThatFillUnequallyIsNone) {
   const auto uneven = edge(128, [](double length) {
     if (length <= 128) return 0.0;

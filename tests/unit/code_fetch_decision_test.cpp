@@ -1,4 +1,4 @@
-// How much code is fetched at once, from literals.
+// How much code one fetch brings in, from literals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Passes over eight jumps on an H200 (1980 MHz, driver 580.159.04), by where blocks begin, 16 B apart.
+// Passes over eight jumps on an H200 (1980 MHz, driver 580.159.04), by the place where blocks begin, 16 B apart.
 const std::vector<double> kH200 = {169, 169, 170, 171, 169, 169, 176, 183, 169, 169, 170, 171, 169, 169, 176, 183,
                                    169, 169, 170, 171, 169, 169, 176, 183, 169, 169, 170, 171, 169, 169, 176, 177};
 
@@ -18,7 +18,7 @@ TEST(FetchPeriod, OfAnH200IsEightInstructions) {
   EXPECT_EQ(period.value, 8u) << period.why_not;
 }
 
-// Four instructions that run lie in one more fetch from each of so many places.
+// A block runs four instructions. Each fetch that they span beyond the first costs `cycles`.
 std::vector<double> straddling(std::size_t fetch, double cycles) {
   std::vector<double> passes(32, 200);
   for (std::size_t place = 0; place < passes.size(); ++place) {

@@ -1,4 +1,4 @@
-// Levels and edges of code that is jumped over, from curves.
+// Levels and edges of code that jumps over blocks, from curves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr double kPass = 47;
 
-// Jumps over blocks of so many bytes: from each of these counts on all take so many cycles.
+// Jumps over blocks: from the count `from` on, each jump takes this many cycles.
 struct Step {
   double from = 0;
   double cycles = 0;
@@ -30,9 +30,9 @@ JumpCurve curve(double block_bytes, std::uint32_t most, const std::vector<Step>&
   return read_jump_curve(lengths, cost_of_pass(lengths), block_bytes, 48);
 }
 
-// As an H200 has them.
+// The curve of an H200.
 JumpCurve far_jumps() { return curve(400, 384, {{0, 31}, {13, 42}, {80, 84}, {320, 210}}); }
-const JumpCurve kNoNear;  // near jumps that show no level
+const JumpCurve kNoNear;  // near jumps without any level
 const std::vector<KnownCodeCache> kCaches = {{{32768, 33280}, 128}, {{126000, 188000}, 256}};
 
 TEST(JumpCurve, IsWithoutWhatAPassCosts) {
@@ -49,7 +49,7 @@ TEST(JumpLevels, BelongToTheCacheThatEndsThere) {
   EXPECT_EQ(levels[1].value.value(), 2u) << levels[1].why_not;
 }
 
-// Nothing says that the last level ends where the curve does.
+// The end of the curve does not prove that the last level ends there.
 TEST(JumpLevels, TheLastEndsOnlyWhereLongerCodeTakesLonger) {
   const auto levels = find_jump_levels(kNoNear, curve(400, 384, {{0, 31}, {13, 42}, {80, 84}}), kCaches);
   EXPECT_TRUE(levels[0].value) << levels[0].why_not;
@@ -62,7 +62,7 @@ TEST(JumpLevels, OfTwoCachesInOnePlaceAreNotTold) {
   EXPECT_FALSE(levels[1].value);
 }
 
-// A line each of 400 B: 32 KiB in lines of 128 B end where 126 KB without gaps might, too.
+// Each block of 400 B takes a line: 32 KiB in lines of 128 B may end where 126 KB without gaps end.
 TEST(JumpLevels, OfBlocksThatTakeALineEachMayBeEitherCaches) {
   const auto levels = find_jump_levels(kNoNear, curve(400, 384, {{0, 31}, {13, 42}, {256, 85}}), kCaches);
   EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
@@ -95,7 +95,7 @@ TEST(PassCost, HasTheErrorOfItsLine) {
   EXPECT_GT(cost_of_pass(passes).error_cycles, 5);
 }
 
-// As many far blocks lie in the short lines of a small cache as in the long ones of the next.
+// The short lines of a small cache hold as many far blocks as the long lines of the next cache.
 TEST(JumpLevels, OfASmallerCacheAreNotThose) {
   const JumpCurve far = curve(192, 384, {{0, 20}, {19, 100}});
   const JumpCurve near = curve(48, 512, {{0, 20}, {19, 33}, {65, 100}});
@@ -106,7 +106,7 @@ TEST(JumpLevels, OfASmallerCacheAreNotThose) {
   EXPECT_TRUE(find_jump_levels(one_cache, far, caches)[0].value);
 }
 
-// The nearer cache held 12 blocks: of the 79 of this level it may serve as many still.
+// The nearer cache holds 12 blocks, so it may still serve as many of the 79 of this level.
 TEST(JumpLatency, GoesUpToWhatJumpsTakeThatTheNearerCacheDoesNotServe) {
   const JumpCurve far = far_jumps();
   const JumpLatency nearest = latency_of_level(kNoNear, far, 0);

@@ -32,7 +32,7 @@ TEST(CodeLayout, SmsHaveSlotsAndPassesTheirCycles) {
   EXPECT_TRUE(layout.has_lead);
   EXPECT_EQ(layout.records, 3 * sizeof(CodeStepTask));
   EXPECT_EQ(layout.turn, layout.records + 2 * 48);
-  // In front of each there is room that the kernel may write.
+  // Each is preceded by room that the kernel may overwrite.
   EXPECT_EQ(layout.passes[0], layout.turn + 8 + 8);
   EXPECT_EQ(layout.passes[1], layout.passes[0] + 3 * 8 + 8);
   EXPECT_EQ(layout.passes[2], layout.passes[1] + 8 + 8);
@@ -142,7 +142,7 @@ TEST(CodeDecoding, AnSmWithoutABlockIsNamed) {
   LeftByCode one;
   one.ran(0, 107);
   EXPECT_THAT(one.problem(), HasSubstr("ran on SM 2:"));
-  // The block that ran waited for the other in vain.
+  // The block that ran waited in vain for the other one.
   LeftByCode waited;
   waited.ran(0, 107, 1);
   waited.ran(1, 102);

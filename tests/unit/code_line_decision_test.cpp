@@ -1,4 +1,4 @@
-// Lines from stairs.
+// Lines of instruction caches, from stairs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::size_t kSteps = 64;  // times, of which all but three tell
+constexpr std::size_t kSteps = 64;  // times; the stairs are those of all but three
 constexpr std::size_t kBlockPeriod = 16;
 
 // A stair every `period` steps, from `first` on.
@@ -25,7 +25,7 @@ std::vector<double> stairs(std::size_t period, std::size_t first, double height 
   return found;
 }
 
-// Times that rise so at each step, and by two cycles more.
+// Times that rise by `rises`, and by two more cycles at each step.
 std::vector<double> times(const std::vector<double>& rises) {
   std::vector<double> found = {1000, 1002};
   for (const double rise : rises) found.push_back(found.back() + rise + 2);
@@ -33,7 +33,7 @@ std::vector<double> times(const std::vector<double>& rises) {
   return found;
 }
 
-// The times of several lengths, of which so many rise like that.
+// The times of `all` lengths, of which `with` have these rises.
 std::vector<std::vector<double>> lengths(std::size_t with, const std::vector<double>& rises, std::size_t all = 9) {
   std::vector<std::vector<double>> found(all, times(std::vector<double>(kSteps - 3)));
   std::fill_n(found.begin(), with, times(rises));
@@ -82,7 +82,7 @@ TEST(HasStairs, OfDifferentHeights) {
   EXPECT_FALSE(has_stairs(uneven, 8)) << "less than half as high";
 }
 
-// As where an index is hashed: some lines are the last of a set, and in the beginning every second one.
+// Stairs of a hashed index: some lines are the last of a set, initially every second one.
 TEST(HasStairs, NotWithSomeOfThemBetween) {
   std::vector<double> some = stairs(8, 2);
   EXPECT_TRUE(has_stairs(some, 8));
@@ -127,7 +127,7 @@ TEST(StairPeriod, IsThatOfSeveralLengths) {
   EXPECT_EQ(period_of(lengths(9, stairs(16, 1))), 16u);
 }
 
-// Replacement at random: what misses rises and falls by chance, so that a row of stairs may be chance, too.
+// Random replacement: misses rise and fall by chance, so a row of stairs may be chance as well.
 TEST(StairPeriod, IsNoneWhereTimesFallAsMuch) {
   std::vector<double> rises = stairs(8, 1);
   for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = -40;
@@ -136,7 +136,7 @@ TEST(StairPeriod, IsNoneWhereTimesFallAsMuch) {
   EXPECT_EQ(period_of(lengths(9, rises)), std::nullopt);
 }
 
-// A nearer cache of shorter lines: the second half of a line is a hit that keeps the line longer.
+// A nearer cache with shorter lines: the second half of a line is a hit that keeps the line longer.
 TEST(StairPeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
   const auto alternates = [](const std::vector<double>& rises) {
     const Decision<StairPeriod> decision = decide_stair_period(lengths(9, rises), kBlockPeriod);
@@ -169,7 +169,7 @@ TEST(StairPeriod, AlternatesByRanksThoughOneStairIsOdd) {
 }
 
 TEST(OwnStairs, AreHigherThanWhatNearerLinesCost) {
-  // Lines of 8 instructions: those of the nearest cache cost 8 * (3 - 1) = 16 cycles, a miss of this one 8 * 2 more.
+  // Lines of 8 instructions: each in the nearest cache costs 8 * (3 - 1) = 16 cycles, a miss of this one 8 * 2 more.
   EXPECT_FALSE(are_own_stairs(17, 8, 1, 3, 5));
   EXPECT_TRUE(are_own_stairs(32, 8, 1, 3, 5));
 }
@@ -183,7 +183,7 @@ TEST(StairPeriod, OfOneLengthIsNone) {
   EXPECT_EQ(period_of(lengths(1, stairs(8, 1))), std::nullopt) << "something else begins to miss there";
 }
 
-// Stairs as far apart as the lengths: at each length another one shows.
+// Stairs as far apart as the lengths: a different stair shows at each length.
 TEST(StairPeriod, OfABlockMustShowAtHalfOfTheLengths) {
   EXPECT_EQ(period_of(lengths(4, stairs(16, 1))), std::nullopt);
   EXPECT_EQ(period_of(lengths(5, stairs(16, 1))), 16u);

@@ -1,4 +1,4 @@
-// Where passes over straight-line code begin to wait for the jump back, on literals.
+// The code length at which passes over straight-line code begin to wait for the jump back, from literals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of 1 to 45 blocks, 37 cycles each, as on an H200: `more` cycles at so many blocks in the pass of this number.
+// 1 to 45 blocks of 37 cycles each, as on an H200. `more`: extra cycles of each length in each pass.
 std::vector<CodePasses> passes(const std::function<double(int blocks, int pass)>& more) {
   std::vector<CodePasses> lengths;
   for (int blocks = 1; blocks <= 45; ++blocks) {
@@ -30,7 +30,7 @@ TEST(PassStep, IsWhereTheBeginningIsFetchedAgain) {
   EXPECT_NEAR(step.value->cycles, 10, 1e-6);
 }
 
-// An H200 (1980 MHz, driver 580.159.04): of 9 and 10 blocks one pass in five waits, of 11 four, of more all.
+// An H200 (1980 MHz, driver 580.159.04): with 9 and 10 blocks one pass in five waits, with 11 four, with more all.
 TEST(PassStep, OfAnH200HasAFewLengthsBetween) {
   const auto step = decide_pass_step(passes([](int blocks, int pass) {
                                        if (blocks < 9) return 0;
@@ -48,7 +48,7 @@ TEST(PassStep, OfAnH200HasAFewLengthsBetween) {
   EXPECT_EQ(step.value->last_without, 7u) << "of nine blocks some passes wait";
 }
 
-// Under replacement at random the beginning stays for some passes, the fewer the longer the code is.
+// Under random replacement, the beginning stays for some passes; longer code leaves fewer of them.
 TEST(PassStep, IsNoneThatRisesSlowly) {
   const auto step = decide_pass_step(passes([](int blocks, int pass) {
                                        const int of_fifteen = blocks <= 12 ? 0 : std::min(15, (blocks - 12) * 15 / 18);

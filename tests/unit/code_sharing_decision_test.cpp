@@ -1,4 +1,4 @@
-// Who shares an instruction cache, from how much longer code takes.
+// The sharers of an instruction cache, from the delay of code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How much code a cache holds, from passes that are written down.
+// How much code a cache holds, from literal passes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::Each;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Each length takes 40 cycles and so many for each of its instructions.
+// Each length takes 40 cycles plus the given cycles for each instruction.
 std::vector<CodePasses> passes(const std::function<double(double blocks)>& cycles_per_instruction) {
   std::vector<CodePasses> lengths;
   for (const std::uint32_t blocks : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128}) {
@@ -39,7 +39,7 @@ TEST(CodeSweep, TakesTheCostOfAPassOffAndFindsLevels) {
   EXPECT_TRUE(begins_with_level(sweep));
 }
 
-// A hidden cache holds the first block: how much a pass costs in itself depends on whether that is asked.
+// A hidden cache holds the first block. The overhead of a pass depends on whether the fit includes that block.
 TEST(CodeSweep, ABentBeginningLeavesTheCostOfAPassOpen) {
   EXPECT_NEAR(read_code_sweep(passes([](double) { return 2; }), 512).pass_error_cycles, 0, 1e-6);
   const CodeSweep bent = read_code_sweep(passes([](double blocks) { return blocks <= 1 ? 1.5 : 2; }), 512);
@@ -73,7 +73,7 @@ TEST(CodeSweep, AFartherLevelAloneIsNoBeginning) {
   EXPECT_FALSE(begins_with_level(sweep));
 }
 
-// A cache of two blocks and a half, behind which a level begins at six.
+// A cache of two and a half blocks, behind which a level begins at six.
 TEST(CodeSweep, ShorterCodeThatRunsQuickerIsAnotherBeginning) {
   CodeSweep sweep{.cycles_per_instruction = std::vector<double>(16, 3.4),
                   .levels = {{.first = 5, .last = 15, .value = 3.4}}};
@@ -85,7 +85,7 @@ TEST(CodeSweep, ShorterCodeThatRunsQuickerIsAnotherBeginning) {
   EXPECT_FALSE(begins_with_level(sweep));
 }
 
-// Of two blocks and a half, behind which all takes thrice as long: the cost of a pass, of 194 cycles, does not show.
+// A cache of two and a half blocks, behind which code is three times slower. The overhead of 194 cycles does not show.
 TEST(CodeSweep, ShortestCodeThatRunsQuickerIsAnotherBeginning) {
   std::vector<CodePasses> lengths = {{32, {244}}, {64, {294}}, {96, {621}}};
   for (std::uint32_t blocks = 4; blocks <= 16; ++blocks) {
@@ -104,14 +104,14 @@ TEST(CodeSweep, OfOneLengthOrNoneHasNoLevel) {
 
 // ---- whether code takes longer ----
 
-// Of code twice as long as what the nearer cache holds up to half is served there, where that one keeps any of it.
+// For code twice as long as the nearer cache, that cache may serve up to half, if it keeps any of the code.
 TEST(RateWithout, IsWhatTheRestTakes) {
   EXPECT_DOUBLE_EQ(rate_without(3, 2, 0.5), 4);
   EXPECT_DOUBLE_EQ(rate_without(3, 2, 0), 3);
   EXPECT_LT(rate_without(3, 2, 5), 100) << "code that is hardly longer";
 }
 
-// A cache of lines of 128 B before one of 64 B lines: every second line that is asked for came with the one before.
+// A cache with 128 B lines before one with 64 B lines: every second requested line came with the one before.
 TEST(RateOfFirstLines, TakesOffWhatCameWithThem) {
   EXPECT_DOUBLE_EQ(rate_of_first_lines(3.91, 2.49, 2), 5.33);
   EXPECT_DOUBLE_EQ(rate_of_first_lines(3.91, 2.49, 1), 3.91);
@@ -126,15 +126,15 @@ TEST(RateOfFirstLines, TakesOffWhatCameWithThem) {
 TEST(HiddenLevel, ServesCodeQuickerThanTheNextOneWould) {
   CodeSweep sweep{.footprints_bytes = {4096, 8192, 12288, 16384, 20480, 24576, 32768},
                   .levels = {{0, 1, 1.5}, {5, 6, 3.7}}};
-  sweep.cycles_per_instruction = {1.5, 1.5, 1.8, 2.0, 2.4, 3.7, 3.7};  // one of 2.1 cycles and 16 KiB between
+  sweep.cycles_per_instruction = {1.5, 1.5, 1.8, 2.0, 2.4, 3.7, 3.7};  // hidden level: 2.1 cycles, 16 KiB
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), 16384);
-  sweep.cycles_per_instruction = {1.5, 1.5, 2.9, 3.3, 3.5, 3.7, 3.7};  // what is replaced at random
+  sweep.cycles_per_instruction = {1.5, 1.5, 2.9, 3.3, 3.5, 3.7, 3.7};  // random replacement
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), std::nullopt);
-  sweep.cycles_per_instruction = {1.5, 1.5, 2.3, 2.7, 1.9, 3.7, 3.7};  // noise of one length
+  sweep.cycles_per_instruction = {1.5, 1.5, 2.3, 2.7, 1.9, 3.7, 3.7};  // noise at one length
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), std::nullopt);
 }
 
-// Levels of 2.3 cycles up to 3 KiB and of 8 from 9.5 KiB on: what runs quicker than a sharp edge leaves is another's.
+// Levels of 2.3 cycles up to 3 KiB and of 8 from 9.5 KiB on. Code faster than a sharp edge allows shows another cache.
 TEST(HiddenLevel, ShowsSoonerBehindASharpEdge) {
   CodeSweep sweep{.footprints_bytes = {2048, 3072, 4096, 6144, 7936, 8960, 9216, 9728, 10240},
                   .cycles_per_instruction = {2.28, 2.28, 3.6, 4.5, 5.5, 5.65, 5.7, 7.96, 8.0},
@@ -143,7 +143,7 @@ TEST(HiddenLevel, ShowsSoonerBehindASharpEdge) {
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072, true}), 9216);
 }
 
-// Misses of one cache grow until all of the code misses; of two they stall where the first misses all.
+// The misses of one cache grow until all code misses. With two caches they stall once all code misses the first.
 TEST(HiddenLevel, IsWhereMissesStall) {
   CodeSweep sweep{.footprints_bytes = {2048, 4096, 5120, 6144, 7168, 8192, 9216, 10240, 12288, 16384},
                   .levels = {{0, 1, 1.0}, {8, 9, 3.0}}};
@@ -153,7 +153,7 @@ TEST(HiddenLevel, IsWhereMissesStall) {
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072}), std::nullopt);
 }
 
-// A fiftieth of the time of code that fits is not seen, where the next level takes a fifth longer: up to 2% of it.
+// Delays below 0.4% of the fitting code's time go unseen: 4% of the code if the next level takes a tenth longer.
 TEST(OverlookedPart, IsTheMoreTheLessTheNextLevelTakes) {
   EXPECT_DOUBLE_EQ(overlooked_part({32000, {}, 2, 0.2}), 0.04);
   EXPECT_DOUBLE_EQ(overlooked_part({32000, {}, 2, 2}), 0.01);
@@ -191,7 +191,7 @@ TEST(CodeCapacity, OfACliffIsWhereItStands) {
   EXPECT_EQ(capacity.most_blocks, 65);
 }
 
-// 64 blocks in sets of four ways: five parts miss of what is too much, a tenth at 65.3 blocks and two fifths at 69.6.
+// 64 blocks in sets of four ways: each excess block makes five miss, a tenth at 65.3 blocks and two fifths at 69.6.
 TEST(CodeCapacity, OfAnEdgeUnderLruIsWhereMissesBegin) {
   const CodeCapacity capacity = capacity_of({64, 65, 69, 75});
   EXPECT_TRUE(capacity.sharp);
@@ -215,7 +215,7 @@ TEST(CodeCapacity, OfALongTailIsNotBeforeTheFirstMiss) {
   EXPECT_EQ(capacity.most_blocks, 401);
 }
 
-// Six KiB in sets of four ways by a hash: the first set overflows at four, and at six more than half misses.
+// Six KiB in sets of four ways by a hash: the first set overflows at four KiB, and at six more than half misses.
 TEST(CodeCapacity, OfAHashedIndexIsNotWhereTheFirstSetOverflows) {
   const CodeCapacity capacity = capacity_of({8, 9, 11, 14});
   EXPECT_FALSE(capacity.sharp);
@@ -225,7 +225,7 @@ TEST(CodeCapacity, OfAHashedIndexIsNotWhereTheFirstSetOverflows) {
   EXPECT_FALSE(capacity_of({64, 65, 69, 90}).sharp) << "it begins as under LRU, and ends slowly";
 }
 
-// As on an H200: what every pass runs besides takes lines of a few sets.
+// The edge of an H200: other code of every pass takes lines of a few sets.
 TEST(CodeCapacity, OfAFewSetsThatOverflowEarlierIsStillLru) {
   const CodeCapacity capacity = capacity_of({62, 65, 69, 75});
   EXPECT_FALSE(capacity.sharp);

@@ -1,4 +1,4 @@
-// Ways from slopes.
+// Ways of an instruction cache, from slopes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A cache of 2048 instructions under LRU, all of whose misses are off by a factor.
+// The edge of a cache of 2048 instructions under LRU, with all misses scaled by `factor`.
 std::vector<MissedLength> edge(double ways, double factor = 1) {
   std::vector<MissedLength> lengths;
   for (double part = 0.2; part < 0.9; part += 0.1) {
@@ -73,7 +73,7 @@ TEST(CodeWays, OfManyHaveAnInterval) {
   EXPECT_EQ(ways.interval.high, 65);
 }
 
-// As the ramp of a hashed index is.
+// Like the ramp of a hashed index.
 TEST(CodeWays, BetweenTwoNumbersAreNone) {
   const CodeSlope slope = fit_code_slope(edge(4.45)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 1).why_not,
@@ -86,7 +86,7 @@ TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {
             "of 2592 instructions 80% miss, of sets of 4.0 ways all would");
 }
 
-// Of a hashed index some sets overflow long before what it holds is exceeded: a ramp, as of fewer ways.
+// Under a hashed index, some sets overflow long before the capacity: a ramp that looks like fewer ways.
 TEST(CodeWays, NeedTheEdgeToBeginWhereCodeStopsToFit) {
   const CodeSlope slope = fit_code_slope(edge(4)).value.value();
   EXPECT_NEAR(slope.begins(), 2048, 1e-6);

@@ -1,4 +1,4 @@
-// When a launch met other processes, and what of it may have been stopped for them. Times as seen on an H200.
+// When a launch met other processes, and which parts of it they may have stopped. Times as on an H200.
 #include "device/launch/company.h"
 
 #include <gtest/gtest.h>

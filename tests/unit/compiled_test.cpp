@@ -1,4 +1,4 @@
-// What the tools of others made is kept, and made anew when anything that it depends on is another.
+// Outputs of external tools are cached, and made anew if anything that they depend on changes.
 #include "support/compiled.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 class CompiledTest : public ::testing::Test {
  protected:
-  // A tool that writes the text and how often it has run; it fails with what is asked of it.
+  // A tool that writes its option and the number of its runs. It fails if the option asks for it.
   void SetUp() override {
     write_file(tool(), "#!/bin/sh\necho run >> " + folder_.file("runs") + "\necho says $1\ncat \"$4\" " +
                            folder_.file("runs") + " > \"$3\"\ncase $1 in -fail) exit 3;; esac\n");

@@ -1,4 +1,4 @@
-// What held while programs ran, of one finding and of findings that rest on others.
+// The conditions of programs, for one finding and for findings that rest on others.
 #include "probe/bench/conditions.h"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST(Conditions, OfAFindingThatRestsOnAnother) {
   EXPECT_DOUBLE_EQ(own.sm_clock_mhz(), 1500);
   EXPECT_FALSE(own.undisturbed());
   EXPECT_EQ(*find(own.named(), "undisturbed"), Value(false));
-  // A finding without programs of its own has those of what it rests on, and no zeros.
+  // A finding without own programs has the conditions of the findings that it rests on, and no zeros.
   Conditions derived;
   derived.add(Conditions());
   derived.add(survey);

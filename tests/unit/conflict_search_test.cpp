@@ -1,4 +1,4 @@
-// The searches for lines of one set, over caches that are a line of arithmetic.
+// The searches for lines of one set, on caches modeled by a line of arithmetic.
 #include "probe/structure/conflict_search.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class FakeLines : public LineTrials {
     return answers;
   }
 
-  [[nodiscard]] std::size_t least() const { return least_; }  // lines that were tried
+  [[nodiscard]] std::size_t least() const { return least_; }  // fewest lines of a trial
   void go_blind() { blind_ = true; }                          // at a glance everything fits
 
  private:
@@ -81,7 +81,7 @@ TEST(ConflictSearch, FindsAllLinesOfAFullyAssociativeCache) {
   expect_one_set(search_conflict(large, 600, 3, 1), one_set, 301);
 }
 
-// As models of Volta and Turing have them: half of what is left is of other sets, and nothing more falls out in parts.
+// Like models of Volta and Turing: half of the rest is in other sets, and no further part can be left out.
 TEST(ConflictSearch, FindsSetsOfHundredsOfLines) {
   const auto set_of = [](std::uint32_t line) { return line % 4; };
   for (const std::size_t ways : {128, 192, 256}) {
@@ -103,7 +103,7 @@ TEST(ConflictSearch, LinesThatFitAreNoConflict) {
   EXPECT_EQ(search_conflict(lines, 0, 3, 1).outcome, FoundConflict::Outcome::kFits);
 }
 
-// Walks that are disturbed: a line less never seems to matter, two less always do.
+// Disturbed walks: one line less never seems to matter, two less always do.
 class EndlessLines : public LineTrials {
  public:
   std::vector<bool> fit(const std::vector<LineGroup>& groups) override {
@@ -147,7 +147,7 @@ TEST(ConflictSearch, OfLinesThatFitWithOneMoreNamesAll) {
 constexpr std::uint32_t kSets = 512;
 constexpr std::uint32_t kVictimSet = 77;
 
-// The victim goes once so many lines of its set were touched.
+// The victim is evicted once `ways` lines of its set were touched.
 std::size_t missed_of_set(const std::vector<LinePiece>& pieces, std::size_t rounds, std::uint32_t ways) {
   std::uint32_t lines = 0;
   for (const LinePiece& piece : pieces) {
@@ -186,7 +186,7 @@ TEST(EvictionSearch, SaysWhyItFoundNone) {
   EXPECT_EQ(search_evicting_lines(always, 4096, 1).why_not, "it misses untouched");
   const auto never = [](const std::vector<LinePiece>&, std::size_t, std::size_t) { return std::size_t{0}; };
   EXPECT_EQ(search_evicting_lines(never, 4096, 1).why_not, "what evicts it does not stay so");
-  // All that is left out matters: of 4096 lines in 32 pieces, in 64, in 128, in 256, in 512.
+  // No line can be left out: 4096 lines in 32, 64, 128, 256 and 512 pieces.
   const auto all = [](const std::vector<LinePiece>& pieces, std::size_t, std::size_t rounds) {
     std::uint32_t lines = 0;
     for (const LinePiece& piece : pieces) lines += piece.count;

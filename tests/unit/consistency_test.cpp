@@ -16,7 +16,7 @@ Attribute measured_number(double value) {
   return attribute;
 }
 
-// A GPU of NVIDIA's of which a cache and memory are read at these rates.
+// An NVIDIA GPU with these read bandwidths of a cache and of memory.
 Topology read_at(double cached, double memory, const std::string& cache = "l2") {
   Topology topology;
   topology.vendor = "NVIDIA";

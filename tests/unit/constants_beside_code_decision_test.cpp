@@ -1,4 +1,4 @@
-// A cache of constants from how much code fits beside them.
+// A cache of constants, from how much code fits beside them.
 #include "probe/code/constants_beside_code_decision.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ TEST(ConstantWalk, ReachesTheCacheWhereCodeMakesItLonger) {
   EXPECT_DOUBLE_EQ((ConstantWalk{1000, 2000}.part(1040)), 0.04);
 }
 
-// 128 KiB: as much code as constants, of blocks of 512 B.
+// 128 KiB: as much code, in blocks of 512 B, as constants.
 TEST(SharedCapacity, IsTheConstantsAndTheCodeThatFits) {
   const SharedCapacity capacity =
       decide_shared_capacity({.fits = 128, .most = 140, .nearly_all = 150}, 65536, 512, 100);
@@ -62,7 +62,7 @@ TEST(ConstantPenalty, IsWhatALoadTakesLonger) {
 TEST(ConstantPenalty, IsAsUncertainAsWalksDiffer) {
   const MissPenalty penalty = decide_constant_penalty(1000, std::vector{91000.0, 101000.0, 111000.0},
                                                       std::vector{101000.0, 101000.0, 101000.0}, 1000);
-  expect_penalty(penalty, 100, 24.8413771175032);  // Student's, of two degrees of freedom
+  expect_penalty(penalty, 100, 24.8413771175032);  // Student's t with two degrees of freedom
 }
 
 TEST(ConstantPenalty, IsAsUncertainAsLessCodeEvictsLess) {

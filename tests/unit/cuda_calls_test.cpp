@@ -1,4 +1,4 @@
-// How many calls of the driver a batch takes on the CUDA device, over the fake driver.
+// How many driver calls a batch takes on the CUDA device, over the fake driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,9 +25,8 @@ Counts counts_of(const Device& device) {
   return counts;
 }
 
-// What a run of a program takes once all is there, at the least: where this machine is slow, the device wakes the GPU
-// now and then. A launch takes milliseconds of the fake GPU's time, so that each is followed by a look for others: a
-// launch, waited for, and what it leaves.
+// The fewest driver calls of a run once everything is prepared: on a slow host the device sometimes wakes the GPU. A
+// launch takes milliseconds of the fake GPU's time, so each is followed by an empty launch that looks for others.
 Counts calls_of(Device& device, const Program& program, int runs = 5) {
   static_cast<void>(device.run({&program, 1}));
   Counts least;
@@ -101,7 +100,7 @@ TEST_F(CudaCalls, WithoutPinnedMemoryAnswersAreTheSame) {
   EXPECT_EQ(answer_of("no_pinned_memory").steps.at(0).latencies, answer_of("").steps.at(0).latencies);
 }
 
-// Each growth frees what was there and waits for the driver to clear it.
+// Each growth frees the old memory and waits until the driver has cleared the new one.
 TEST_F(CudaCalls, MemoryGrowsInFewSteps) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);
@@ -114,7 +113,7 @@ TEST_F(CudaCalls, MemoryGrowsInFewSteps) {
   EXPECT_LE(counts_of(*device)["cuMemAlloc_v2"] - before, 3u);
 }
 
-// Here there is no room for twice of what there was.
+// There is no room for twice the old size here.
 TEST_F(CudaCalls, MemoryGrowsAsFarAsThereIsRoom) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);

@@ -61,7 +61,7 @@ TEST(ClusterDuration, IsBounded) {
   EXPECT_THROW(check_duration(program), UsageError);
 }
 
-// Two clusters of two blocks, each with as many warps as the program has; the i-th warp takes 1000 * (i + 1) cycles.
+// Two clusters of two blocks with the program's number of warps. The i-th warp takes 1000 * (i + 1) cycles.
 std::vector<WarpRecord> cluster_warps(std::size_t count) {
   std::vector<WarpRecord> warps;
   for (std::size_t i = 0; i < count; ++i) warps.push_back({100, 100 + 20 + 1000 * (i + 1), 20});

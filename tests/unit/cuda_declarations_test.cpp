@@ -1,4 +1,4 @@
-// Our declarations of the driver interface against NVIDIA's own, where the toolkit's header is installed.
+// Compares our declarations of the driver interface with NVIDIA's, if the toolkit's header is installed.
 #include <gtest/gtest.h>
 
 #include "device/cuda/driver_api.h"
@@ -21,7 +21,7 @@ TEST(CudaDeclarations, MatchTheToolkit) { GTEST_SKIP() << "cuda.h is not install
 
 #else
 
-// cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2), so theirs are named without it here.
+// cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2), so `theirs` lacks the suffix.
 #define GPUTOPO_SAME(member, theirs) \
   static_assert(test::SameCall<decltype(Driver::member)::Signature, decltype(theirs)>::value)
 
@@ -61,7 +61,7 @@ GPUTOPO_SAME(link_destroy, cuLinkDestroy);
 GPUTOPO_SAME(module_get_function, cuModuleGetFunction);
 GPUTOPO_SAME(module_get_global, cuModuleGetGlobal);
 GPUTOPO_SAME(func_set_cache_config, cuFuncSetCacheConfig);
-// Newer toolkits call it deprecated: only old GPUs have a choice.
+// Newer toolkits deprecate it, because only old GPUs have this choice.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 GPUTOPO_SAME(func_set_shared_config, cuFuncSetSharedMemConfig);
@@ -92,7 +92,7 @@ TEST(CudaDeclarations, StatusValues) {
   EXPECT_EQ(kErrorOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(kErrorDeinitialized, CUDA_ERROR_DEINITIALIZED);
   EXPECT_EQ(kErrorStubLibrary, CUDA_ERROR_STUB_LIBRARY);
-  EXPECT_EQ(kErrorInsufficientDriver, 35);  // the runtime's; the driver interface has no name for it
+  EXPECT_EQ(kErrorInsufficientDriver, 35);  // the runtime's code; the driver interface has no name for it
   EXPECT_EQ(kErrorDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE);
   EXPECT_EQ(kErrorNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(kErrorInvalidDevice, CUDA_ERROR_INVALID_DEVICE);

@@ -51,7 +51,7 @@ TEST(CudaLinks, SayWhatTheNodeIsMadeOf) {
   EXPECT_EQ(peer->lane_bytes_per_second, 25e9);
 }
 
-// As on two GH200: their memories are NUMA nodes, too.
+// On two GH200, the GPU memories are NUMA nodes, too.
 TEST(CudaLinks, TakeNoMemoryOfAGpuForTheHosts) {
   const test::TemporaryFolder sysfs;
   for (int id = 0; id < 4; ++id) {
@@ -72,7 +72,7 @@ TEST(CudaLinks, TakeNoMemoryOfAGpuForTheHosts) {
   EXPECT_EQ(info.gpus[1].numa_node, 1u);
 }
 
-// Of two GPUs the driver locks 96 MiB.
+// With two GPUs, the fake driver locks at most 96 MiB.
 TEST(CudaLinks, WhatCannotBeLockedIsAskedForOnce) {
   const FakeCuda fake("gpus=2");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();
@@ -104,7 +104,7 @@ TEST(CudaLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
   }
   for (const Transfer& transfer : {down, across}) {
     for (const TransferOp op : {TransferOp::kLoad, TransferOp::kAtomic}) {
-      // A chain for each of the four SMs of the fake GPU.
+      // One chain on each of the four SMs of the fake GPU.
       EXPECT_THAT(links->run(small_program(op, {transfer})).seconds, AllOf(SizeIs(4), Each(Gt(0)))) << to_string(op);
     }
   }

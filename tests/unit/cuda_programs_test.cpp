@@ -1,6 +1,5 @@
-// The CUDA device on a fake driver that runs the generated PTX on the host and refuses every access outside what is
-// allocated: holds the kernels, the layout of memory and the packing of programs into launches to their contract,
-// without a GPU.
+// The CUDA device on a fake driver, which runs the generated PTX on the host and refuses accesses outside allocations.
+// Tests the kernels, the memory layout and the packing of programs into launches without a GPU.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +32,7 @@ class CudaPrograms : public ::testing::Test {
   ProgramResult run(const Program& program) { return device_->run({&program, 1}).front(); }
   ChaseResult run_chase(const ChaseProgram& program) { return std::get<ChaseResult>(run(program).data); }
 
-  // The last kernel accessed every word of an array equally often.
+  // Expects that the last kernel accessed every word of an array equally often.
   static void expect_even_coverage(bool stores, std::uint64_t bytes) {
     void* library = dlopen(GPUTOPO_FAKE_LIBCUDA, RTLD_NOW | RTLD_NOLOAD);
     using Coverage = void(bool, std::size_t, std::size_t*, std::uint64_t*, std::uint64_t*);
@@ -77,8 +76,8 @@ TEST_F(CudaPrograms, EveryOpenCanBeClosedAndRepeated) {
 
 class CudaSpaces : public CudaPrograms, public ::testing::WithParamInterface<Space> {};
 
-// The kernel reports an error if a chain leaves its array, and the fake if an access leaves what is allocated: so a
-// chain that goes twice round in both orders, with a skew, says that all links are right.
+// The kernel reports a chain that leaves its array, and the fake driver an access outside allocations. So a chain that
+// runs twice around in both orders, with a skew, shows that all links are right.
 TEST_P(CudaSpaces, ChainsStayInTheirArray) {
   for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
     ChaseProgram program{.arrays = {array_of(GetParam(), 4096, order), array_of(GetParam(), 1024)},
@@ -106,7 +105,7 @@ TEST_P(CudaSpaces, ChainsStayInTheirArray) {
     EXPECT_EQ(result.steps[3].latencies.size(), 10u);
     EXPECT_EQ(histogram_total(result.steps[4]), 40u);
     EXPECT_TRUE(result.steps[4].latencies.empty());
-    // The fake's loads all take the same time, and the latencies are those of the histogram.
+    // All loads of the fake take the same time, and the latencies are those of the histogram.
     const std::uint32_t latency = result.steps[3].latencies.front();
     EXPECT_THAT(result.steps[3].latencies, Each(latency));
     EXPECT_EQ(result.steps[3].histogram.size(), latency / kHistogramBinCycles + 1);
@@ -135,7 +134,7 @@ TEST_P(CudaSpaces, StreamsReadAllAndEachWordAsOften) {
   }
 }
 
-// Local memory, which has rules of its own, is asked in local_memory_test.cpp.
+// local_memory_test.cpp tests local memory, which has its own rules.
 constexpr Space kOtherSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
                                   Space::kTexture, Space::kConstant,       Space::kShared};
 INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(kOtherSpaces),
@@ -176,7 +175,7 @@ TEST_F(CudaPrograms, SideBySideMeansOnDifferentSms) {
   EXPECT_THAT(sms, ElementsAre(0, 1, 2, 3));
 }
 
-// One of each kind that the fake driver runs.
+// One program of each kind that the fake driver runs.
 std::vector<Program> one_of_each_kind() {
   return {ChaseProgram{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}},
           StreamProgram{.bytes = 65536, .threads_per_block = 32},
@@ -216,10 +215,10 @@ TEST_F(CudaPrograms, TheWantedSmRunsIt) {
 TEST_F(CudaPrograms, CarveOutIsTheNextThatFits) {
   ChaseProgram program{
       .arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kCounted, .loads = 10}}};
-  EXPECT_EQ(run(program).shared_carve_out_bytes, 8u * 1024);  // a histogram and what the driver reserves
+  EXPECT_EQ(run(program).shared_carve_out_bytes, 8u * 1024);  // a histogram and the driver's reserve
   program.steps[0].kind = StepKind::kTimed;
   program.steps[0].loads = 4000;
-  EXPECT_EQ(run(program).shared_carve_out_bytes, 16u * 1024);  // and 1024 latencies
+  EXPECT_EQ(run(program).shared_carve_out_bytes, 16u * 1024);  // plus 1024 latencies
   program.shared_carve_out_bytes = 70 * 1024;
   EXPECT_EQ(run(program).shared_carve_out_bytes, 100u * 1024);
   program.arrays = {array_of(Space::kShared, 120 * 1024)};
@@ -259,7 +258,7 @@ TEST_F(CudaPrograms, ACopyWritesToItsSpanAgainAndAgain) {
 }
 
 TEST_F(CudaPrograms, ManyPassesOverAnArrayOfFewTilesAreEven) {
-  // More blocks than tiles, as many, and a rest behind the last tile; many times round.
+  // More blocks than tiles, as many, and a rest behind the last tile, for several passes.
   const std::uint64_t tile = cuda::stream_tile_bytes({.threads_per_block = 32});
   for (const std::uint64_t tiles : {1, 2, 3, 4, 5, 8, 9, 16, 31}) {
     for (const std::uint32_t repeats : {1u, 2u, 7u}) {

@@ -1,6 +1,5 @@
-// The PTX generators: targets and versions, and, where NVIDIA's assembler is installed, that every kernel assembles for
-// every target it knows without spilling registers, and that the machine code keeps the order which the timing depends
-// on.
+// The PTX generators: targets and versions. If NVIDIA's assembler is installed, every kernel must assemble for every
+// target that it knows, without register spills, and the machine code must keep the order on which the timing depends.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +34,7 @@
 
 namespace gputopo::cuda {
 
-// Of GoogleTest: else it prints the bytes of each target whenever the program starts.
+// For GoogleTest, which otherwise prints the bytes of each target whenever the program starts.
 void PrintTo(const PtxTarget& target, std::ostream* out) { *out << "sm_" << target.sm; }
 
 namespace {
@@ -90,7 +89,7 @@ TEST(StreamShape, BodiesHoldWhatIsInFlight) {
     EXPECT_GE(stream_body_accesses(shape), 8u);
     EXPECT_EQ(stream_tile_bytes(shape), 1024u * 16 * stream_body_accesses(shape));
   }
-  // A slice of one access a thread needs as many passes in the body as there are to be in flight.
+  // With slices of one access per thread, the body needs as many passes as loads in flight.
   EXPECT_EQ(stream_body_passes({.loads_in_flight = 16, .slice_bytes = 16 * 1024}), 16u);
   EXPECT_EQ(stream_body_passes({.loads_in_flight = 4, .slice_bytes = 1 << 20}), 1u);
 }
@@ -107,7 +106,7 @@ std::string ptxas() {
   return path;
 }
 
-// In the names of tests: without it, the bytes.
+// For the names of tests, which otherwise show the bytes.
 [[maybe_unused]] void PrintTo(const PtxTarget& target, std::ostream* out) { *out << "sm_" << target.sm; }
 
 class Assembled : public ::testing::TestWithParam<PtxTarget> {
@@ -121,17 +120,17 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
 
   [[nodiscard]] std::string arch() const { return "sm_" + std::to_string(GetParam().sm); }
 
-  // That each kernel takes which was assembled.
+  // Registers of each assembled kernel.
   [[nodiscard]] const std::vector<int>& registers() const { return registers_; }
 
-  // Of the text: "sm_90a".
+  // The target that the text names, such as "sm_90a".
   static std::string target_of(const std::string& ptx) {
     constexpr std::string_view kTarget = ".target ";
     const std::size_t first = ptx.find(kTarget) + kTarget.size();
     return ptx.substr(first, ptx.find('\n', first) - first);
   }
 
-  // The ELF file of the machine code; fails the test if anything is spilled.
+  // Returns the ELF file of the machine code. Fails the test if registers spill.
   std::string assemble(const std::string& ptx, bool may_spill = false, unsigned optimization = 3) {
     const std::string options = fmt::format("-v -O{} -arch={}", optimization, target_of(ptx));
     const test::Compiled assembled = test::compiled({ptxas(), options, ptx, ".ptx"});
@@ -158,12 +157,12 @@ std::vector<StreamShape> stream_shapes() {
   std::vector<StreamShape> shapes;
   for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
     for (const Space space : kCudaSpaces) {
-      if (space == Space::kLocal) continue;  // of chases only
+      if (space == Space::kLocal) continue;  // only chases use it
       const bool writable = space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kShared;
       if (op != StreamOp::kRead && !writable) continue;
       for (const std::uint32_t vector : {4u, 8u, 16u}) {
         for (const std::uint32_t in_flight : {1u, 2u, 4u, 8u, 16u}) {
-          // A shared array, less than a row of the block, a few rows and a part of one, more than one unrolled body.
+          // A shared array, less than a row of the block, a few rows and a part, more than one unrolled body.
           for (const std::uint64_t slice : {0u, 2048u, 40'000u, 1'500'000u}) {
             if (slice == 0 && (space == Space::kShared || space == Space::kConstant)) continue;
             if (slice > kConstantBankBytes && space == Space::kConstant) continue;
@@ -176,8 +175,8 @@ std::vector<StreamShape> stream_shapes() {
   return shapes;
 }
 
-// Some targets get the PTX and the instructions of 8.0, 10.0 or 12.0, for which everything is assembled. A quarter of
-// many kernels shows that the assembler takes them for such a target, too. Each target has another quarter.
+// Some targets get the PTX and the instructions of 8.0, 10.0 or 12.0, for which everything is assembled. For such a
+// target a quarter of many kernels suffices to show that the assembler accepts them; each target gets another quarter.
 template <typename T>
 void keep_a_quarter_if_alike(std::vector<T>& kernels, const PtxTarget& target) {
   constexpr std::array kAlike = {86, 87, 103, 110, 121};
@@ -187,7 +186,7 @@ void keep_a_quarter_if_alike(std::vector<T>& kernels, const PtxTarget& target) {
   std::erase_if(kernels, [&](const T&) { return index++ % 4 != 0; });
 }
 
-// All shapes as kernels of one module: the header of the first, and every kernel under a name of its own.
+// All shapes as kernels of one module, with the header of the first and a different name for each kernel.
 TEST_P(Assembled, EveryStreamShape) {
   std::string module;
   int number = 0;
@@ -206,8 +205,8 @@ TEST_P(Assembled, EveryStreamShape) {
 }
 
 // ---- The machine code of the timed loops. ----
-// NVIDIA documents no encoding; these are the low 12 bits of the 128-bit instructions of sm_75 to sm_110, as nvdisasm
-// names them.
+// NVIDIA documents no encoding. These are the low 12 bits of the 128-bit instructions of sm_75 to sm_110, with the
+// names of nvdisasm.
 
 constexpr unsigned kReadClock = 0x805;    // CS2R
 constexpr unsigned kBranch = 0x947;       // BRA
@@ -222,7 +221,7 @@ constexpr std::array kGlobalStores = {0x386u, 0x986u};
 constexpr std::array kSharedStores = {0x388u, 0x988u};
 constexpr std::array kGlobalAtomics = {0x3a8u, 0x9a8u};
 constexpr std::array kSharedAtomics = {0x38cu};
-constexpr std::array kGenericLoads = {0x980u};  // of another block's shared memory, too
+constexpr std::array kGenericLoads = {0x980u};  // also load another block's shared memory
 constexpr std::array kBulkCopies = {0x3bau};
 constexpr std::array kBarrierTests = {0x5a7u};
 constexpr unsigned kUniformBranch =
@@ -236,7 +235,7 @@ constexpr std::array kConstantsOfWarps = {0xab9u, 0x7acu};  // ULDC, LDCU
 struct MachineInstruction {
   unsigned opcode;
   bool predicated;
-  std::uint64_t word;  // the first half
+  std::uint64_t word;  // low half
 };
 
 template <typename T>
@@ -273,13 +272,13 @@ bool contains(const std::array<unsigned, N>& set, unsigned opcode) {
 
 constexpr const char* kOtherClock = "assembled, but it reads the clock with instructions that this test does not know";
 
-// How many loads of each kind stand between two readings of the clock that belong to them.
+// Number of loads of each kind between two clock readings that belong to them.
 std::map<std::string, int> timed_loads(const std::vector<MachineInstruction>& code) {
   std::map<std::string, int> timed;
   std::size_t previous = code.size();
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i].opcode != kReadClock) continue;
-    // Between two readings of the clock, so near that they belong to one load:
+    // Two clock readings this close belong to one load.
     constexpr std::size_t kLongestTimedCode = 16;
     if (previous < i && i - previous < kLongestTimedCode) {
       std::vector<std::string> loads;
@@ -293,7 +292,7 @@ std::map<std::string, int> timed_loads(const std::vector<MachineInstruction>& co
       if (!loads.empty()) {
         EXPECT_EQ(loads.size(), 1u) << "at instruction " << i;
         ++timed[loads[0]];
-        // The second reading stands right behind a branch that looks at what was loaded.
+        // The second reading follows a branch on the loaded value.
         EXPECT_EQ(code[i - 1].opcode, kBranch) << "at instruction " << i;
         EXPECT_TRUE(code[i - 1].predicated) << "at instruction " << i;
       }
@@ -312,7 +311,7 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
   EXPECT_EQ(timed_loads(code), expected);
 }
 
-// The array is in memory, not in registers: a load for each that the kernel writes, timed as the others are.
+// The array is in memory, not in registers: one load for each that the kernel writes, timed like the others.
 TEST_P(Assembled, LocalChaseKernelsLoadFromLocalMemory) {
   const std::string elf = assemble(generate_local_chase_ptx(GetParam(), local_frame_bytes(kMaxLocalBytes)));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
@@ -327,7 +326,7 @@ TEST_P(Assembled, LocalChaseKernelsLoadFromLocalMemory) {
   EXPECT_GE(count(kLocalStore), 1);
 }
 
-// Every chain of accesses is there in full, and the reading of the clock behind it waits for its end.
+// Every access chain is complete, and the clock reading behind it waits for its end.
 TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
   const std::string elf = assemble(generate_access_ptx(GetParam()));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
@@ -338,10 +337,9 @@ TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
     const std::string kernel = launch::AccessKernel{op, space}.name();
     const std::vector<MachineInstruction> code = instructions_of(elf, kernel);
     EXPECT_GE(count(code, opcodes), kAccessUnroll) << kernel;
-    constexpr std::uint32_t kOthers = 12;  // stores of the records, readings of the common start
+    constexpr std::uint32_t kOthers = 12;  // stores of records, readings of the common start
     EXPECT_LE(count(code, opcodes), kAccessUnroll + kOthers) << kernel;
-    // Three readings belong to a chain; a branch that waits stands before the second and the third of them, with an
-    // instruction between at the most.
+    // A waiting branch precedes the second and the third of a chain's readings, with at most one instruction between.
     int waiting = 0;
     const auto branches = [&](std::size_t i) { return code[i].opcode == kBranch && code[i].predicated; };
     for (std::size_t i = 2; i < code.size(); ++i) {
@@ -362,8 +360,8 @@ TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
   is_there(AccessOp::kAtomicAdd, Space::kGlobalBypassL1, kGlobalAtomics);
 }
 
-// The loads of a chain stand one behind the other without anything between that would count as theirs; those of a read
-// are all there, and so are a copy and the tests of its barrier.
+// The loads of a chain are consecutive, without counted instructions between them. All loads of a read are there, and
+// so are a copy and the tests of its barrier.
 TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
   if (GetParam().sm < 90) GTEST_SKIP() << arch() << " has no clusters";
   const std::string elf = assemble(generate_cluster_ptx(cluster_target(GetParam(), 13000)));
@@ -376,7 +374,7 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
   EXPECT_EQ(count(chase, kGenericLoads), kClusterUnroll);
   const auto first =
       std::find_if(chase.begin(), chase.end(), [](const auto& i) { return i.opcode == kGenericLoads[0]; });
-  constexpr std::ptrdiff_t kOthers = 4;  // the loop's counter
+  constexpr std::ptrdiff_t kOthers = 4;  // the loop counter
   EXPECT_GE(std::count_if(first, first + kClusterUnroll + kOthers,
                           [](const auto& i) { return i.opcode == kGenericLoads[0]; }),
             kClusterUnroll);
@@ -397,7 +395,7 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
   }
 }
 
-// The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.
+// The stretch is complete, contiguous and in order: blocks of arithmetic that end with one branch each.
 TEST_P(Assembled, CodeKernelsAreStraight) {
   const std::string elf = assemble(generate_code_ptx(GetParam()));
   constexpr std::size_t kBlocks = kMaxCodeBlocks;
@@ -420,13 +418,13 @@ TEST_P(Assembled, CodeKernelsAreStraight) {
   EXPECT_GE(blocks, kBlocks - 2);
   EXPECT_LE(last - first, kMaxCodeInstructions);
   EXPECT_LE(others, 2 * kBlocks) << "no more than a test and a branch in each block";
-  // What times a pass and begins the next stands right before it: the clock of a pass is the last one there.
+  // The code that times a pass and begins the next is right before the stretch, and its clock is the last one there.
   constexpr std::size_t kNear = 48;
   const auto reads_clock = [](const MachineInstruction& i) { return i.opcode == kReadClock; };
   EXPECT_TRUE(std::any_of(code.begin() + first - kNear, code.begin() + first, reads_clock));
 }
 
-// Where a branch goes that stands at this place, in instructions.
+// Index of the target of a branch at index `at`, in instructions.
 std::size_t place_after(const MachineInstruction& branch, std::size_t at, const PtxTarget& target) {
   constexpr int kHopper = 90;
   std::int64_t words = static_cast<std::int64_t>(branch.word) >> 34;
@@ -434,7 +432,7 @@ std::size_t place_after(const MachineInstruction& branch, std::size_t at, const 
   return static_cast<std::size_t>(static_cast<std::int64_t>(at) + 1 + words / 4);
 }
 
-// All blocks are there, about as long as one another, and each jumps to the one whose turn is next.
+// All blocks are there and of similar length, and each jumps to the next in turn.
 void expect_jumps_in_order(const std::string& elf, const PtxTarget& target) {
   const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(elf, kernel)); };
   const double block_bytes = (bytes_of("near_jumps") - bytes_of("few_near_jumps")) / (kMaxNearJumps - kFewNearJumps);
@@ -442,7 +440,7 @@ void expect_jumps_in_order(const std::string& elf, const PtxTarget& target) {
   for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
     SCOPED_TRACE(to_string(kind));
     const std::vector<MachineInstruction> code = instructions_of(elf, std::string(to_string(kind)));
-    std::vector<std::size_t> ends;  // of blocks: behind what is jumped over
+    std::vector<std::size_t> ends;  // ends of blocks, behind the code that is jumped over
     std::size_t fillers = 0;
     for (std::size_t i = 0; i < code.size(); ++i) {
       if (code[i].opcode != kEvent) continue;
@@ -468,7 +466,7 @@ void expect_jumps_in_order(const std::string& elf, const PtxTarget& target) {
   }
 }
 
-// All blocks are there and alike, each one instruction longer than the alignments, and go to the next of their own.
+// All blocks are there and alike, one instruction longer than the alignments, and jump to the next of their alignment.
 void expect_aligned_jumps(const std::string& elf, const PtxTarget& target) {
   const std::vector<MachineInstruction> code = instructions_of(elf, "aligned_jumps");
   std::vector<std::size_t> jumps;  // by place
@@ -500,7 +498,7 @@ TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
   expect_aligned_jumps(elf, GetParam());
 }
 
-// One constant for each operation, whose address stands there, right in front of it or in it.
+// Each operation takes one constant, whose address is in its code, either directly before it or in it.
 TEST_P(Assembled, OperandKernelsTakeOneConstantForEachOperation) {
   const std::string elf = assemble(generate_operand_ptx(GetParam()));
   std::vector<unsigned> first;
@@ -527,7 +525,7 @@ TEST_P(Assembled, OperandKernelsTakeOneConstantForEachOperation) {
   }
 }
 
-// Each value that a thread is to keep takes a register, beside the kernel's own; the compiler leaves some numbers out.
+// Each value that a thread keeps takes a register besides those of the kernel; the compiler skips some numbers.
 TEST_P(Assembled, OccupancyKernelsKeepTheirRegisters) {
   std::vector<std::uint32_t> counts(57);
   std::iota(counts.begin(), counts.end(), 8u);
@@ -542,18 +540,18 @@ TEST_P(Assembled, OccupancyKernelsKeepTheirRegisters) {
   }
 }
 
-// What the compiler makes of each operation is one instruction at least: it merges none and leaves none out.
 TEST_P(Assembled, EmptyKernelsTakeAsManyArgumentsAsTheyMay) {
   constexpr int kNewestDriver = 13000;
   const LaunchTarget target = launch_target(GetParam(), kNewestDriver);
   assemble(generate_empty_ptx(target.ptx, target.most_argument_bytes));
 }
 
+// Every operation becomes at least one instruction: the compiler merges or drops none.
 TEST_P(Assembled, EveryOperation) {
   constexpr int kNewestDriver = 13000;
-  constexpr double kLeastInstructions = 0.9;  // these as the probe has them
+  constexpr double kLeastInstructions = 0.9;  // of an operation, as in the probe
   constexpr double kPadding = 8;
-  // What is merged or left out shows in a part of a round; one target has them as they run.
+  // A part of a round already shows merged or dropped operations; one target gets whole rounds.
   const std::uint32_t most = GetParam().sm == 90 ? launch::OperationShape{}.operations() : 128;
   std::vector<launch::OperationShape> shapes;
   for (const OperationInfo& operation : operation_catalogue()) {
@@ -571,13 +569,13 @@ TEST_P(Assembled, EveryOperation) {
     const double bytes = (static_cast<double>(code_bytes(elf, shape.kernel_name())) - frame) / rounds_of_pass(shape);
     const double part = std::min(1.0, static_cast<double>(most) / shape.operations());
     EXPECT_GE((bytes / 16 + part * kPadding) / (part * shape.operations()), kLeastInstructions) << shape.kernel_name();
-    // What is spilled is what stands around the rounds: these have 32 operations or more.
+    // Spills are allowed around the rounds, which have at least 32 operations.
     const std::vector<MachineInstruction> code = instructions_of(elf, shape.kernel_name());
     const auto spills = std::ranges::count_if(code, [&](const MachineInstruction& instruction) {
       const unsigned opcode = instruction.opcode & 0x1ff;
       return opcode == kLocalLoad || opcode == kLocalStore;
     });
-    // Of these the device refuses what has one for each operation.
+    // The device refuses few-bit matrix operations if each of them spills.
     const bool is_refused = is_matrix_of_few_bits(info_of(shape.operation).type) &&
                             static_cast<double>(spills) >= part * shape.operations();
     EXPECT_TRUE(spills < 16 || is_refused) << shape.kernel_name() << ": " << spills << " spills";

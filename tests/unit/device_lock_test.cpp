@@ -1,4 +1,4 @@
-// The lock that keeps two gputopo from measuring one GPU at a time, and what may lie in its place.
+// The lock that keeps two gputopo processes from measuring one GPU at a time, and other files in its place.
 #include "gputopo/device_lock.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ class Lock : public ::testing::Test {
   }
   [[nodiscard]] std::filesystem::path file() const { return folder_ / "gputopo-0000-0f-00.0.lock"; }
 
-  // There is something else where the lock's file should be.
+  // Expects a refusal because something else is in the place of the lock file.
   void expect_refused() const {
     const DeviceLockAttempt attempt = try_lock_device(kGpu);
     EXPECT_EQ(attempt.lock, nullptr);
@@ -61,11 +61,11 @@ TEST_F(Lock, ItsHolderIsNamed) {
   EXPECT_EQ(device_lock_holder("0000:10:00.0"), "another gputopo");
 }
 
-// A process may choose its name, and what a terminal obeys with it.
+// A process chooses its own name, which may contain terminal control sequences.
 TEST_F(Lock, TheNameOfItsHolderIsMadeVisible) {
   char before[16] = {};
   ASSERT_EQ(prctl(PR_GET_NAME, before), 0);
-  // The file tells the name of the process's first thread, which the tests run on.
+  // The file tells the name of the process's first thread, which runs the tests.
   ASSERT_EQ(prctl(PR_SET_NAME, "a\x1b[2J\xff"), 0);
   const DeviceLockAttempt first = try_lock_device(kGpu);
   const std::string holder = device_lock_holder(kGpu);

@@ -1,4 +1,4 @@
-// Findings are made once, whether there is something or nothing.
+// Each finding is made once, whether or not it has a value.
 #include <gtest/gtest.h>
 
 #include <functional>

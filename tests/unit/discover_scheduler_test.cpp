@@ -1,4 +1,4 @@
-// What becomes of a discovery when a step fails, is nested, or ends it.
+// How a discovery continues if a step fails, needs another step, or ends the discovery.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 class SchedulerTest : public testing::Test {
  protected:
-  // Counts the calls; what it does is set by each test.
+  // Makes a scheduler that measures with the function of the test and keeps its progress.
   [[nodiscard]] Scheduler make(Scheduler::Measure measure) {
     return Scheduler(bench_, std::move(measure), [this](const Progress& progress) { progress_.push_back(progress); });
   }
@@ -90,7 +90,7 @@ TEST_F(SchedulerTest, WhatNeedsADisturbedOneIsDisturbedItself) {
   Scheduler* running = nullptr;
   Scheduler scheduler = make([&](ElementId element, AttributeId) -> Attribute {
     if (element == kOther) throw probe::Disturbed("others had the GPU");
-    // As if the other element did not exist.
+    // Treats the other element as absent.
     if (!running->attribute(kOther, kSizeAttribute).available()) return api_value(std::int64_t{7}, "B");
     return api_value(std::int64_t{8}, "B");
   });
@@ -132,7 +132,7 @@ TEST_F(SchedulerTest, ProgressNamesWhatRunsAndStopsAtTheEnd) {
   EXPECT_EQ(progress_[1].done, 1u);
 }
 
-// A device whose driver is busy for a second a program.
+// A device whose driver is busy for one second per program.
 class TimedDevice : public Device {
  public:
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
@@ -163,7 +163,7 @@ TEST(SchedulerTimes, OfTheDeviceAreTheStepsOwn) {
                         {});
     running = &scheduler;
     static_cast<void>(scheduler.attribute(kOne, kSizeAttribute));
-    ASSERT_EQ(scheduler.timing().size(), 2u);  // the one that was needed first
+    ASSERT_EQ(scheduler.timing().size(), 2u);  // including the one that the first needed
     for (const ProbeTime& time : scheduler.timing()) {
       ASSERT_EQ(time.device.has_value(), profile);
       if (!profile) continue;

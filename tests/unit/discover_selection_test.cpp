@@ -1,4 +1,4 @@
-// Which attributes a discovery measures, and what it says of the others.
+// Which attributes a discovery measures, and the reasons that it gives for the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ TEST(DiscoverSelection, ASingleAttributeOfAnElement) {
   const Topology topology = discover_only({"constant_l1.ways", "shared"});
   EXPECT_EQ(topology.find_attribute("constant_l1", "ways")->number(), 4);  // without --full
   EXPECT_EQ(topology.find_attribute("constant_l1", "sets")->reason, Reason::kNotSelected);
-  EXPECT_EQ(topology.find_attribute("constant_l1", "size")->reason, Reason::kNotSelected);  // though it was needed
+  EXPECT_EQ(topology.find_attribute("constant_l1", "size")->reason, Reason::kNotSelected);  // although it was needed
   EXPECT_TRUE(topology.find_attribute("shared", "size")->available());
   EXPECT_EQ(topology.find_attribute("texture", "size")->reason, Reason::kNotSelected);
 }
 
-// As CSV, JSON and diff call them.
+// With the names of CSV, JSON and diff.
 TEST(DiscoverSelection, NamesOfOutputsAreTaken) {
   const Topology topology = discover_only({"memory.shared", "memory.constant_l1.size"});
   EXPECT_TRUE(topology.find_attribute("shared", "size")->available());
@@ -41,7 +41,7 @@ TEST(DiscoverSelection, WithoutAnL2NothingIsMeasuredOfIt) {
   EXPECT_EQ(discover_only({"l2.loaded_latency"}).find_attribute("l2", "loaded_latency")->reason, Reason::kNotPresent);
 }
 
-// A report has no row for what nobody asked for.
+// A report has no row for a value that nobody requested.
 TEST(DiscoverSelection, WhatAnotherMethodFindsStandsBesideOurs) {
   const Topology plain = discover_only({"constant_l1.size", "shared"});
   EXPECT_EQ(plain.find_attribute("constant_l1", "change_point_size"), nullptr);
@@ -61,7 +61,7 @@ TEST(DiscoverSelection, WhatAnotherMethodFindsStandsBesideOurs) {
   EXPECT_EQ(latency.find_attribute("constant_l1", "change_point_size"), nullptr) << "beside sizes only";
 }
 
-// Two seconds each are asked for by name, and have no row elsewhere.
+// These take two seconds each, must be requested by name, and have no row otherwise.
 TEST(DiscoverSelection, WhatIsMeasuredByNameIsNotPartOfFull) {
   DiscoverOptions options{.elements = {"peaks"}, .attributes = {"f32"}};
   options.full = true;

@@ -1,4 +1,4 @@
-// Whether latencies moved while a discovery ran.
+// Whether latencies drifted during a discovery.
 #include "probe/latency/drift_decision.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Drift, IsNoneWhereOneLookWasBesideAnotherProgram) {
   EXPECT_FALSE(drift_of(std::vector<double>{276.1, 275.0, 283.7, 276.1, 276.1, 276.1, 276.0, 276.1}));
 }
 
-// Looks of 2% at random: as much drift may hide in them, and the first of them may be off as well.
+// Looks vary at random by 2%. That much drift may hide in them, and the first look may be off as well.
 TEST(Drift, IsWhatRandomLooksMayHide) {
   const auto hidden = drift_of(std::vector<double>{250, 254, 248, 252, 247, 253, 249, 255, 250, 246});
   ASSERT_TRUE(hidden);

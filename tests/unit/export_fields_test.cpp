@@ -1,5 +1,5 @@
-// What each number of the formats of other tools is in the report, said once more here: its value, in the unit that the
-// format states. A number that the report lacks is left out.
+// The origin of each number in the formats of other tools, stated independently of the source: its value in the report
+// and the format's unit. A number that the report lacks is left out.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using test::saved_report;
 
-// Numbers in the units of a report (B, B/s, cycles, ns, MHz), by the name that the format has for them.
+// Numbers in the units of a report (B, B/s, cycles, ns, MHz), by the name in the format.
 using FieldNumbers = std::map<std::string, double>;
 
 double factor_of(const std::string& unit) {
@@ -51,7 +51,7 @@ FieldNumbers mt4g_json_fields(const Topology& topology) {
   return fields;
 }
 
-// "ROW; NAME; NUMBER; UNIT; ...": of a name that is there twice the unit tells which it is.
+// "ROW; NAME; NUMBER; UNIT; ...": if a name occurs twice in a row, the unit tells which one it is.
 FieldNumbers mt4g_csv_fields(const Topology& topology) {
   FieldNumbers fields;
   std::istringstream lines(to_mt4g_csv(topology));
@@ -111,7 +111,7 @@ FieldNumbers roofline_fields(const Topology& topology) {
   return fields;
 }
 
-// Attributes of caches and of memory by their type, and the infos by their names.
+// Attributes of caches and of memory by their type, and infos by their names.
 FieldNumbers hwloc_fields(const Topology& topology) {
   FieldNumbers fields;
   std::istringstream lines(to_hwloc_xml(topology));
@@ -133,7 +133,7 @@ FieldNumbers hwloc_fields(const Topology& topology) {
   return fields;
 }
 
-// "l1.size", "compute.sm_count", "l1.latency:mean_ns" (a detail), "l2.read_bandwidth:low".
+// Paths such as "l1.size", "compute.sm_count", "l1.latency:mean_ns" (a detail) and "l2.read_bandwidth:low".
 std::optional<double> of_report(const Topology& topology, const std::string& path) {
   const std::string group = path.substr(0, path.find('.'));
   const std::string rest = path.substr(path.find('.') + 1);
@@ -151,13 +151,13 @@ std::optional<double> of_report(const Topology& topology, const std::string& pat
   return detail.number();
 }
 
-// "a - b", "a / b", "a * b", or a path.
+// Expressions "a - b", "a / b", "a * b", or a path.
 std::optional<double> number_of_report(const Topology& topology, const std::string& expression) {
   const std::size_t sign = expression.find(' ');
   const std::optional<double> first = of_report(topology, expression.substr(0, sign));
   if (sign == std::string::npos || !first) return first;
   const std::optional<double> second = of_report(topology, expression.substr(sign + 3));
-  // What has no parts is one.
+  // A cache without a number of parts has one part.
   if (!second) return expression[sign + 1] == '/' ? first : std::nullopt;
   switch (expression[sign + 1]) {
     case '-':
@@ -169,7 +169,7 @@ std::optional<double> number_of_report(const Topology& topology, const std::stri
   }
 }
 
-// A field of a format, what it is in the report, and by how much it is rounded.
+// A field of a format, its origin in the report, and its rounding error.
 struct FieldOrigin {
   const char* field;
   const char* report;
@@ -307,18 +307,18 @@ TEST(ExportedFields, AreTheValuesOfTheReport) {
       try {
         fields = format.read(topology);
       } catch (const FormatError&) {
-        EXPECT_STREQ(report, "gt200") << format.name;  // an H200 lacks nothing that any of them needs
+        EXPECT_STREQ(report, "gt200") << format.name;  // the report of an H200 has all that each format needs
         continue;
       }
       for (const FieldOrigin& origin : format.origins) {
         SCOPED_TRACE(fmt::format("{} of {}: {}", format.name, report, origin.field));
         const std::optional<double> expected = number_of_report(topology, origin.report);
         if (!expected) {
-          // MT4G's CSV has a place for everything, and 0 for what is not there.
+          // MT4G's CSV has a place for every value and writes 0 for a missing one.
           EXPECT_TRUE(!fields.contains(origin.field) || fields.at(origin.field) == 0) << fields.at(origin.field);
           continue;
         }
-        // Some formats leave out a value without another one beside it; the report of an H200 has both.
+        // Some formats omit a value if another one is missing; the report of an H200 has both.
         if (std::string(report) != "h200" && !fields.contains(origin.field)) continue;
         EXPECT_TRUE(fields.contains(origin.field));
         if (!fields.contains(origin.field)) continue;
@@ -341,7 +341,7 @@ Attribute* attribute_at(Topology& topology, const std::string& path) {
   return nullptr;
 }
 
-// A value that was not measured makes no number: its field is left out, or the format says what it needs.
+// A value that was not measured makes no number: its field is left out, or the format says that it needs it.
 TEST(ExportedFields, AreLeftOutWithTheirValues) {
   const Topology whole = saved_report("h200");
   for (const ExportFields& format : exported_formats()) {

@@ -1,4 +1,4 @@
-// The formats of other tools: what holds for all of them, and what hwloc makes of its own.
+// The formats of other tools: rules for all of them, and details of hwloc.
 #include "gputopo/export.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ Attribute& value_of(Topology& topology, ElementId element, const char* attribute
 
 bool has_program(const std::string& name) { return test::run_command("command -v " + name).exit_code == 0; }
 
-// ---- All of them ----
+// ---- All formats ----
 
 using Render = std::string (*)(const Topology&);
 
@@ -51,7 +51,7 @@ std::vector<report::Format> exports() {
   return found;
 }
 
-// As text, or the line that says what is missing.
+// The text, or the error line that says what is missing.
 std::string rendered(const report::Format& format, const Topology& topology) {
   try {
     const std::string text = format.render(topology);
@@ -93,7 +93,7 @@ TEST(Exports, RenderOrSayWhyNot) {
   }
 }
 
-// Whatever number stands in a report: none makes a format loop, overflow or divide by zero.
+// No number in a report may make a format loop, overflow or divide by zero.
 TEST(Exports, SurviveStrangeNumbers) {
   for (const double number : std::vector<double>{0, 1, -1, 0.5, 7, 1e9, 1e18, 1e300, NAN, INFINITY}) {
     for (const char* report : {"h200", "mi300x"}) {
@@ -153,7 +153,7 @@ TEST(Exports, SayWhatIsSimulatedAndIncomplete) {
   EXPECT_GE(said.size(), kWithComments);
 }
 
-// Nothing half-written: what fails leaves the file that was there.
+// A failed export leaves the old file and writes no partial one.
 TEST(Exports, WhatIsMissingLeavesTheOldFile) {
   const test::TemporaryFolder folder;
   write_file(folder.file("sample.json"), to_json(test::sample_topology()));
@@ -165,7 +165,7 @@ TEST(Exports, WhatIsMissingLeavesTheOldFile) {
   EXPECT_EQ(read_file(folder.file("old")), "old");
 }
 
-// Whoever renders it, a report is the same, and a recording gives one.
+// All commands render a report alike, and a recording yields one, too.
 TEST(Exports, DiscoverShowAndReplayMakeThem) {
   const test::TemporaryFolder folder;
   const auto options = [&](const std::string& by) {
@@ -238,7 +238,7 @@ TEST(AccelSim, SaysWhatItLacks) {
   EXPECT_THROW(to_accel_sim(report_of("mi300x")), FormatError);
 }
 
-// GPUscout's GUI reads rows and fields by their places.
+// GPUscout's GUI reads rows and fields by position.
 TEST(Mt4gCsv, RowsAndFieldsHaveTheirPlaces) {
   for (const Topology& topology : {report_of("h200"), evil(report_of("h200"))}) {
     const std::vector<std::string> rows = lines_of(to_mt4g_csv(topology));
@@ -260,7 +260,7 @@ TEST(Mt4gCsv, RowsAndFieldsHaveTheirPlaces) {
   EXPECT_THROW(to_mt4g_csv(report_of("mi300x")), FormatError);
 }
 
-// Of a cache that is not there the row is; of one that was not measured there is no file.
+// An absent cache keeps its row. If a cache was not measured, there is no file.
 TEST(Mt4gCsv, WhatIsNotThereIsNothing) {
   EXPECT_THAT(to_mt4g_csv(report_of("gt200")), HasSubstr("L1_DATA_CACHE; Size; 0.000000; KiB; \"=\"; "));
   Topology topology = report_of("h200");
@@ -340,7 +340,7 @@ TEST(Xla, FieldsHaveXlasUnits) {
   EXPECT_THAT(to_xla(report_of("mi300x")), HasSubstr("gcn_arch_name: \"gfx942\""));
 }
 
-// Braces balance, nothing is a command, and BibTeX sees one entry.
+// Braces balance, no text is a command, and BibTeX sees one entry.
 TEST(Latex, TextOfReportsIsText) {
   for (const Topology& topology : {report_of("h200"), evil(report_of("h200"))}) {
     const std::string text = to_latex(topology);
@@ -402,7 +402,7 @@ TEST(Hwloc, XmlIsWellFormedWhateverAReportHolds) {
   }
 }
 
-// SMs in no group, in an unknown one, and groups that cross.
+// SMs in no group or an unknown one, and overlapping groups.
 TEST(Hwloc, EverySmIsThereOnce) {
   Topology topology = report_of("h200");
   value_of(topology, ElementId::kL2, "near_sms").value = UnitGroups{{{0, 1, 2, 900}, {3, 4}}};
@@ -415,7 +415,7 @@ TEST(Hwloc, EverySmIsThereOnce) {
   }
 }
 
-// The host's XML as hwloc makes it, with a device of CUDA's.
+// The host's XML as hwloc makes it, with a CUDA device.
 std::string host_xml() {
   return R"(<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
@@ -444,18 +444,18 @@ TEST(Hwloc, AnnotatesTheHost) {
   const std::string out = read_file(folder.file("out.xml"));
   EXPECT_THAT(out, HasSubstr("<info name=\"GputopoL2SizeBytes\" value=\"62914560\"/>"));
   EXPECT_THAT(out, HasSubstr("<info name=\"GputopoL1LatencyCycles\" value=\"31.2\"/>"));
-  // Without a GPU of that name nothing is written.
+  // Without a GPU of that name, nothing is written.
   const test::CommandResult other = test::run_command(command + ".other cuda7");
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_THAT(other.err, HasSubstr("no device is called cuda7"));
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.xml.other")));
 }
 
-// Names from a report are words of the script, and no commands.
+// Names from a report become words of the script, not commands.
 TEST(Hwloc, TheScriptRunsNothingThatAReportSays) {
   const test::TemporaryFolder folder;
   write_file(folder.file("host.xml"), host_xml());
-  // Stands in for hwloc's: it shows what it is given.
+  // A stand-in for hwloc-annotate that prints its arguments.
   write_file(folder.file("hwloc-annotate"), "#!/bin/sh\nprintf '<%s>' \"$@\"; echo\n");
   Topology topology = evil(report_of("h200"));
   write_file(folder.file("a.sh"), to_hwloc_annotate(topology));

@@ -52,15 +52,15 @@ TEST(FetchGranularity, AFewOutliersAreAgreedWith) {
   EXPECT_LT(found.agreement, 1);
 }
 
-// One load in so many cycles each, in bins of 2.
+// `count` loads at each of these latencies (cycles), in bins of 2.
 stats::Histogram loads_at(std::uint32_t count, std::initializer_list<std::size_t> cycles) {
   stats::Histogram histogram(256);
   for (const std::size_t one : cycles) histogram[one / 2] += count;
   return histogram;
 }
 
-// Constants of 64 KiB that all fit: what is behind the L1.5 (74 cycles) shows in first loads only, where what one miss
-// has brought L2 (90 cycles) is hit there.
+// All 64 KiB of constants fit the L1.5 (74 cycles), so farther levels show in first loads only. There, loads also hit
+// lines that an earlier miss brought into L2 (90 cycles).
 TEST(FetchGranularity, HitsOfALevelThatNothingExceedsEndAboveIts) {
   const stats::Level level{60, 180, 74};
   const std::vector<stats::Histogram> all_fit = {loads_at(100, {48}), loads_at(100, {48, 72, 74, 74, 74, 76})};
@@ -72,7 +72,7 @@ TEST(FetchGranularity, HitsOfALevelThatNothingExceedsEndAboveIts) {
   EXPECT_EQ(hit_limit_in_cold_pass({}, level), 180);
 }
 
-// Texture loads that hit at 78 cycles, and at 94 what L2 has fetched: four times as much at once.
+// Texture loads hit at 78 cycles. At 94 cycles they hit L2, which fetches four times as much at once.
 TEST(FetchGranularity, IsTheNearestLevelsWhereTheNextIsHardlyFarther) {
   const double limit = hit_limit_in_cold_pass({{loads_at(1000, {78, 78, 78, 80})}}, {.high_cycles = 97});
   std::vector<std::uint32_t> pass;

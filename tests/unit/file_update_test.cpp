@@ -37,7 +37,7 @@ class Updates : public testing::Test {
   std::vector<std::string> said_;
 };
 
-// Locks belong to an open file, so threads compete for them as processes do.
+// A lock belongs to an open file, so threads compete for it as processes do.
 TEST_F(Updates, NoneIsLost) {
   constexpr int kThreads = 4;
   constexpr int kTimes = 10;

@@ -1,4 +1,4 @@
-// The largest footprint that fits, from what footprints miss.
+// The largest footprint that fits, from the misses of footprints.
 #include "probe/capacity/fitting_footprint_decision.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kStride = 32;
 
-// The search over a cache that misses so much of each footprint.
+// The search over a cache with the given misses for each footprint.
 SizeView searched(std::uint64_t fits, std::uint64_t exceeds, const std::function<double(std::uint64_t)>& misses,
                   double noise = 0, double loads = 8192) {
   FittingSearch search(fits, exceeds, kStride, noise);

@@ -1,4 +1,4 @@
-// What is odd in a fleet, on fleets whose faults are known.
+// Outliers of a fleet, on fleets with known faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Judgement judged(const test::FleetShape& shape, const std::vector<test::PlantedF
   return judge(FleetModel(shape, 11).draw(faults), kNow);
 }
 
-// Eight GPUs or so, of which each value is what `value` says.
+// A fleet whose readings `change` modifies.
 template <typename Change>
 Store store_of(std::size_t gpus, const Change& change) {
   Store store;
@@ -165,7 +165,7 @@ TEST(FleetJudge, TheLatestRunCounts) {
   for (const std::int64_t time : {2000, 1000}) {
     for (std::size_t gpu = 0; gpu < 10; ++gpu) {
       fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1", .timestamp = time};
-      // It had fewer SMs once, and has all of them now.
+      // It had fewer SMs in an earlier run and has all of them now.
       run.readings = {{.path = "compute.sm_count", .value = gpu == 1 && time == 1000 ? 130.0 : 132.0, .source = "api"}};
       store.add(run, "file");
     }
@@ -202,7 +202,7 @@ TEST(FleetFindings, EveryFormatHasTheOddGpu) {
   EXPECT_EQ(test::prometheus_problem(findings_to_prometheus(judgement)), std::nullopt);
   EXPECT_THAT(findings_to_prometheus(judgement), HasSubstr("\ngputopo_fleet_ok 0\n"));
   EXPECT_THAT(findings_to_html(judgement), HasSubstr("SIMULATED"));
-  // All that was compared is on the page, odd or not.
+  // The page shows every compared value, outlier or not.
   const Finding& finding = judgement.findings.front();
   EXPECT_EQ(finding.values.size() + finding.others.size(), judgement.groups.front().values);
   EXPECT_THAT(findings_to_html(judgement), HasSubstr("<td>instructions.mul.s32.latency</td>"));
@@ -232,7 +232,7 @@ TEST(FleetFindings, StrangeTextsAreHarmless) {
   EXPECT_EQ(test::prometheus_problem(findings_to_prometheus(judgement)), std::nullopt);
 }
 
-// A page of a large fleet is small all the same.
+// The page of a large fleet stays small.
 TEST(FleetFindings, APageOfManyGpusIsSmall) {
   const Judgement judgement = judged({.gpus = 400, .models = 2}, {});
   EXPECT_LT(findings_to_html(judgement).size(), 600'000u);

@@ -1,4 +1,4 @@
-// One bad run of a GPU's past does not move what its latest run is compared with.
+// One bad run in a GPU's past must not move the reference for its latest run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kAfterAllRuns = 1900000000;
 constexpr const char* kChangedRate = "l2.read_bandwidth";
 
-// A fleet, and what `factor(gpu, run)` changes of one rate of it.
+// A fleet in which `factor(gpu, run)` scales one rate.
 template <typename Factor>
 Store fleet_with(std::size_t gpus, std::size_t runs, std::uint64_t seed, const Factor& factor) {
   Store store;
@@ -28,7 +28,7 @@ Store fleet_with(std::size_t gpus, std::size_t runs, std::uint64_t seed, const F
   return store;
 }
 
-// Whether a change of one run of one GPU is found.
+// Whether a changed rate in one run of one GPU is found.
 bool finds_change(std::uint64_t seed, std::size_t changed_run, double factor) {
   constexpr std::size_t kGpu = 7;
   const Store store = fleet_with(
@@ -48,7 +48,7 @@ TEST(FleetRobust, ADisturbedRunOfThePastIsNoChange) {
     EXPECT_FALSE(finds_change(seed, seed, factor));
     found += finds_change(seed, 5, factor) ? 1 : 0;
   }
-  // The same change of the latest run is one, so that the test can fail.
+  // The same change in the latest run is found, so this test can fail.
   EXPECT_GE(found, kFleets / 2);
 }
 

@@ -1,4 +1,4 @@
-// How far values lie off: stats/tail_fit on literals and on draws.
+// How rare values are: stats/tail_fit on literals and on draws.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(TailFit, HeavyTailsAreNoSurprise) {
   EXPECT_LT(fit.freedom, 8);
   const TailFit normal = fit_tails(normal_values(2000, 4));
   EXPECT_GT(normal.freedom, 20);
-  // Ten scales out is far less rare where tails are heavy.
+  // A distance of ten scales is far less rare if tails are heavy.
   EXPECT_LT(fit.score(fit.centre + 10 * fit.scale_above), 0.75 * normal.score(normal.centre + 10 * normal.scale_above));
 }
 
@@ -117,7 +117,7 @@ TEST(SolveSymmetric, NeedsAMatrixThatIsPositiveDefinite) {
 TEST(FindThreshold, IsBenjaminiAndHochbergs) {
   // With 10 tests at 5%: 0.001 <= 0.005, 0.008 <= 0.01, 0.2 > 0.015.
   EXPECT_EQ(find_threshold({0.2, 0.008, 0.001}, 10, 0.05), 0.008);
-  // A later one takes those before it along: 0.006 > 0.005, but 0.0099 <= 0.01.
+  // A later value accepts the earlier ones: 0.006 > 0.005, but 0.0099 <= 0.01.
   EXPECT_EQ(find_threshold({0.006, 0.0099}, 10, 0.05), 0.0099);
   EXPECT_EQ(find_threshold({0.2, 0.3}, 10, 0.05), 0);
   EXPECT_EQ(find_threshold({}, 0, 0.05), 0);

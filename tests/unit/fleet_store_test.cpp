@@ -1,4 +1,4 @@
-// From documents to the store and back, and what is said of files that are none.
+// From documents to the store and back, and the messages about files that are neither.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(FleetReading, AReportIsARun) {
   EXPECT_EQ(reading_at(run, "l2.index")->text, "hashed");
   EXPECT_EQ(reading_at(run, "device.mig_enabled")->text, "no");
   EXPECT_EQ(reading_at(run, "l2.slices")->reason, "device_error");
-  EXPECT_EQ(reading_at(run, "l1.partitions"), nullptr);  // there cannot be any
+  EXPECT_EQ(reading_at(run, "l1.partitions"), nullptr);  // this GPU cannot have any
 }
 
 TEST(FleetReading, TheIdIsOfThePlaceAndSaysNothingOfIt) {
@@ -104,7 +104,7 @@ TEST(FleetReading, ANodeIsARunOfEachGpuWithALineForWhatIsNone) {
   ASSERT_EQ(document.runs.size(), 2u);
   const fleet::Run& run = document.runs.front();
   EXPECT_EQ(reading_at(run, "link.gpu0-gpu1.lanes")->value, 18);
-  // Of this one the links alone were measured.
+  // Only the links of this GPU were measured.
   EXPECT_EQ(document.runs[1].gpu, "g3");
   EXPECT_EQ(document.runs[1].model, "NVIDIA H200");
   EXPECT_EQ(document.runs[1].driver, "580");
@@ -168,7 +168,7 @@ TEST(FleetStore, IsReadAsItWasWritten) {
   const StoredReading& latency = read.readings()[run.first];
   EXPECT_EQ(read.text(latency.path), "l2.latency");
   EXPECT_EQ(latency.value, 281.19);
-  // An interval is no narrower than it was.
+  // An interval must not become narrower.
   EXPECT_LE(static_cast<double>(latency.low), 272.9);
   EXPECT_GE(static_cast<double>(latency.high), 286.4);
   EXPECT_NEAR(static_cast<double>(latency.low), 272.9, 1e-4);
@@ -188,7 +188,7 @@ TEST(FleetStore, TakesAtMost20KilobytesForAGpu) {
     fleet::Run run = measured;
     run.gpu = anonymous_id(std::to_string(gpu));
     run.timestamp = static_cast<std::int64_t>(gpu);
-    // All differ, as real ones do, and there are as many instructions as --full measures.
+    // All values differ, as in practice, and there are as many instructions as --full measures.
     for (Reading& reading : run.readings) reading.value *= 1 + 0.001 * static_cast<double>(gpu);
     for (int i = 0; i < 200; ++i) {
       run.readings.push_back({.path = "instructions.i" + std::to_string(i) + ".latency",
@@ -221,7 +221,7 @@ TEST(FleetStore, WhatIsNoStoreSaysSo) {
   EXPECT_THAT(message(arrow::Writer(other).finish()), HasSubstr("column 'report' is missing"));
 }
 
-// Every byte of a store, one after the other, is another one: an error or another store, never more.
+// Changes every byte of a store in turn, which must give an error or another store, and nothing worse.
 TEST(FleetStore, DamagedBytesAreErrorsAtMost) {
   Store store;
   ASSERT_TRUE(store.add(some_run("one"), "f"));
@@ -241,7 +241,7 @@ TEST(FleetStore, DamagedBytesAreErrorsAtMost) {
   EXPECT_GT(refused, bytes.size() / 10);
 }
 
-// The bytes that decoding takes are limited, however often the file names them.
+// The memory for decoding is limited, however often the file names the same bytes.
 TEST(FleetStore, ASmallFileTakesLittleMemory) {
   for (const test::StoreBomb bomb : test::kStoreBombs) {
     const std::string bytes = test::store_bomb(bomb);
@@ -254,7 +254,7 @@ TEST(FleetStore, ASmallFileTakesLittleMemory) {
   }
 }
 
-// A whole store of many short texts is what expands the most.
+// A whole store of many short texts expands the most.
 TEST(FleetStore, LimitsLeaveWhatGputopoWrites) {
   Store store;
   for (int i = 0; i < 30'000; ++i) {
@@ -276,7 +276,7 @@ fleet::Run run_with_latencies(int gpu, const std::vector<int>& values) {
   return run;
 }
 
-// The table of GPUs and values grows with both, and a store need not have more than a few of its cells.
+// The table of GPUs and values grows with both, but a store may fill only a few of its cells.
 TEST(FleetStore, AJudgementTakesNoMoreThanItsStore) {
   Store many_values;
   std::vector<int> values(3000);
@@ -353,7 +353,7 @@ TEST_F(Merging, ABadFileCostsNoGoodOne) {
   EXPECT_THAT(said_, ElementsAre(HasSubstr("a/half.json"), HasSubstr("b/empty.json"), HasSubstr("b/other.json")));
 }
 
-// The path of the innermost folder is longer than the system takes, which no user may read, root included.
+// The path of the innermost folder exceeds the system's limit, so no user can read it, not even root.
 TEST_F(Merging, AFolderThatCannotBeReadCostsNoOther) {
   put("a.json", report_text());
   const std::filesystem::path start = std::filesystem::current_path();

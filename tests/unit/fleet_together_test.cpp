@@ -1,4 +1,4 @@
-// Values of a part judged as one, on scores that are drawn.
+// Values of one part judged together, on drawn scores.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::uint32_t bit(Aspect aspect) { return 1U << static_cast<unsigned>(aspect); }
 
-// Three values of memory, of which the first two are nearly the same, and four of the SMs, all with what is common to
-// a chip.
+// Three values of memory, the first two nearly equal, and four of the SMs. All share a common factor of the chip.
 SignedScores drawn_scores(std::size_t gpus, double common) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
@@ -33,7 +32,7 @@ SignedScores drawn_scores(std::size_t gpus, double common) {
   return scores;
 }
 
-// How far one GPU, each of whose memory values is worse by three deviations, is off, in deviations of the others.
+// Score of one GPU whose memory values are each worse by three deviations, in deviations of the other GPUs.
 double distance_of(SignedScores scores) {
   constexpr std::size_t kFaulty = 7;
   for (std::size_t i = 0; i < 3; ++i) scores.columns[i].of_gpu[kFaulty] = 3;
@@ -52,7 +51,7 @@ double distance_of(SignedScores scores) {
 }
 
 TEST(JudgeTogether, ValuesThatAreTheSameCountOnce) {
-  // The best is 3 * sqrt(2) = 4.2; the plain mean, of which two thirds are one value, gives 4.0.
+  // The best weights give 3 * sqrt(2) = 4.2; the plain mean, in which one value makes up two thirds, gives 4.0.
   EXPECT_GT(distance_of(drawn_scores(2000, 0)), 4.1);
 }
 

@@ -1,4 +1,4 @@
-// `gputopo get`: paths, and what is kept of a device.
+// `gputopo get`: paths, and the cache of measured values for a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::vector<std::string> kept(const test::TemporaryFolder& cache) {
   return files;
 }
 
-// What computes stands under "compute" in the JSON, and has names of its own.
+// In the JSON, peaks and instructions are in section "compute", but have own names.
 TEST(ValuePath, MayNameWhatComputesWithItsSection) {
   Topology topology;
   topology.memory.push_back({"peaks", "Peaks of arithmetic", {{"f32", api_value(6.6e13, "FLOP/s")}}});
@@ -64,7 +64,7 @@ TEST(ValuePath, FindsWhatReportsHold) {
   }
 }
 
-// All that the JSON has of a value, by the paths of the page.
+// Everything that the JSON has about a value, by the paths of the page.
 TEST(ValuePath, FindsWhatStandsBesideAValue) {
   Topology topology = test::sample_topology();
   topology.instructions.push_back({"fma.f32", "Fused multiply-add", {{"latency", api_value(4.0, "cycles")}}});
@@ -82,7 +82,7 @@ TEST(ValuePath, FindsWhatStandsBesideAValue) {
   EXPECT_EQ(value("compute.instructions[\"fma.f32\"].latency").number(), 4);
   EXPECT_EQ(value("compute.instructions[\"fma.f32\"].latency.value").number(), 4);
   EXPECT_FALSE(value("l2.size.low").available());
-  // Of what has no value the words are why, and all else says why.
+  // If a value is missing, its text fields give the reason, and all other paths are unavailable.
   EXPECT_EQ(text("constant_l1.latency.reason"), "inconclusive");
   EXPECT_FALSE(value("constant_l1.latency.low").available());
   EXPECT_FALSE(value("constant_l1.latency.details.far_cycles").available());
@@ -106,11 +106,11 @@ TEST(ValuePath, SaysWhatThereIsBesideAValue) {
               "l2.latency has no 'lowest'; it has value, unit, low, high, source, reason, detail, method, flags, "
               "details.NAME or conditions.NAME");
   }
-  // Only a report tells which there are.
+  // Only a report tells which details exist.
   EXPECT_NO_THROW(report::require_known_path("l2.latency.details.farr", nullptr));
 }
 
-// "device" is the GPU, and its memory.
+// "device" names both the GPU and its memory.
 TEST(ValuePath, FindsTheMemoryOfTheDevice) {
   Topology topology = test::sample_topology();
   topology.memory.push_back({"device", "Device memory", {{"size", api_value(std::int64_t{7}, "B")}}});
@@ -152,7 +152,7 @@ TEST(Get, OfAReport) {
   const test::CommandResult unknown = get("l2.sizes --report " + kReport, cache);
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("the nearest are l2.size"));
-  // What the JSON has beside it, by the path that the page shows.
+  // Fields beside the value in the JSON, by the path that the page shows.
   EXPECT_EQ(get("memory.l2.latency.unit --report " + kReport, cache).out, "cycles\n");
   EXPECT_EQ(get("memory.l2.latency.details.far_cycles --report " + kReport, cache).exit_code, 0);
   EXPECT_EQ(get("l2.size.low --report " + kReport, cache).exit_code, 5);
@@ -165,7 +165,7 @@ TEST(Get, OfAReport) {
   EXPECT_THAT(kept(cache), IsEmpty());
 }
 
-// One measurement is kept for all that is asked of a value.
+// One measurement serves all paths of a value.
 TEST(Get, OfAValueThatWasMeasured) {
   const test::TemporaryFolder cache;
   EXPECT_EQ(get("shared.latency --device sim:h200", cache).exit_code, 0);
@@ -187,7 +187,7 @@ TEST(Get, KeepsWhatItMeasured) {
   const std::string before = read_file(file);
   EXPECT_EQ(get("shared.latency --device sim:h200", cache).out, first.out);
   EXPECT_EQ(read_file(file), before);
-  // Another device, another value and another seed are not this one.
+  // Another device, value or seed has its own entry.
   for (const char* other : {"shared.latency --device sim:a100", "shared.size --device sim:h200",
                             "shared.latency --device sim:h200 --seed 2"}) {
     const std::size_t entries = kept(cache).size();
@@ -242,7 +242,7 @@ TEST(Get, WorksWhereNothingCanBeKept) {
   EXPECT_THAT(blocked.err, HasSubstr("not kept"));
 }
 
-// What is not there on a GPU is known for good, and kept with its reason.
+// Reasons for missing values never change on a GPU, so they are kept as well.
 TEST(Get, KeepsWhyThereIsNoValue) {
   const test::TemporaryFolder cache;
   for (int i = 0; i < 2; ++i) {
@@ -253,7 +253,7 @@ TEST(Get, KeepsWhyThereIsNoValue) {
   }
 }
 
-// What the system says of its GPUs, in a folder of our own.
+// The system's information about its GPUs, in a folder of the test.
 class GpuIdentity : public ::testing::Test {
  protected:
   GpuIdentity() {
@@ -310,7 +310,7 @@ TEST_F(GpuIdentity, IsOfAmdsPartitionsToo) {
   EXPECT_NE(identity("hip:0"), whole);
 }
 
-// A simulation is no value of the GPU that could not be used when it was made.
+// A simulated value is not kept as the value of a GPU that was unusable at that time.
 TEST_F(GpuIdentity, TheSimulationInsteadOfAGpuIsNotKept) {
   const test::TemporaryFolder cache;
   if (get("shared.size", cache).err.find("SIMULATED") == std::string::npos) GTEST_SKIP() << "there is a GPU here";

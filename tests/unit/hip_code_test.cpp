@@ -1,6 +1,5 @@
-// The HIP kernels as clang, and AMD's hiprtc where it is installed, compile them for every target: the load under test
-// stands between the two readings of the clock, with its cache bits and the waits; nothing is spilled, nothing is
-// folded away.
+// The HIP kernels as clang, and AMD's hiprtc if installed, compile them for every target. The load under test is
+// between the two clock readings, with its cache bits and waits. Nothing is spilled or folded away.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,7 +36,7 @@
 
 namespace gputopo::hip {
 
-// Of GoogleTest: else it prints the bytes of each target whenever the program starts.
+// For GoogleTest, which otherwise prints the bytes of each target whenever the program starts.
 void PrintTo(const GfxTarget& target, std::ostream* out) { *out << target.name; }
 
 namespace {
@@ -51,7 +50,7 @@ bool is_installed(const std::string& tool) {
   return entry->second;
 }
 
-// As the assembler lists them.
+// The list of the assembler.
 const std::string& targets_known_to(const std::string& suffix) {
   static std::map<std::string, std::string> known;
   const auto [entry, is_new] = known.try_emplace(suffix);
@@ -62,7 +61,7 @@ const std::string& targets_known_to(const std::string& suffix) {
   return entry->second;
 }
 
-// The newest of these that knows the target: Debian's names, a number behind each.
+// Suffix of the newest of these tools that knows the target; Debian appends a number to each name.
 std::string tool_suffix(const std::string& target, const std::vector<std::string>& tools) {
   for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
     const bool are_here =
@@ -74,8 +73,8 @@ std::string tool_suffix(const std::string& target, const std::vector<std::string
 
 std::string opcode_of(const std::string& instruction) { return instruction.substr(0, instruction.find(' ')); }
 
-// A scalar load may come back after a reading of the clock that was asked for later, into the same registers: between
-// them stands a wait. The first reading that has none; empty if all have one.
+// A scalar load may return after a later clock reading into the same registers, so a wait must be between them. Returns
+// the first reading without one; empty if all have one.
 std::string reading_without_wait(const std::vector<std::string>& code) {
   bool is_under_way = false;
   for (const std::string& line : code) {
@@ -99,8 +98,8 @@ TEST(ReadingsOfClocks, WaitForWhatComesIntoTheirRegisters) {
   EXPECT_EQ(reading_without_wait({load, "s_endpgm", reading}), "");
 }
 
-// AMD's own compiler, where one is installed: libhiprtc, or a runtime that has it within. Debian: libamdhip64-5 and
-// libhiprtc-builtins5. It needs no GPU, but what is around it does: a stand-in of the runtime, of its version.
+// AMD's own compiler, if installed: libhiprtc, or a runtime that contains it (Debian: libamdhip64-5 and
+// libhiprtc-builtins5). It needs no GPU, but its runtime does, so a fake runtime of its version stands in.
 struct Hiprtc {
   std::string path;
   int version = 0;
@@ -143,13 +142,13 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   [[nodiscard]] const GfxTarget& target() const { return std::get<GfxTarget>(GetParam()); }
   [[nodiscard]] bool is_hiprtc() const { return std::get<Compiler>(GetParam()) == Compiler::kHiprtc; }
 
-  // Compiles, checks what holds for every kernel, and returns the instructions of one, an instruction an element.
+  // Compiles, checks the rules for every kernel, and returns the instructions of one kernel.
   std::vector<std::string> instructions_of(const std::string& source, const std::string& kernel) {
     compile(source);
     return disassembled(kernel);
   }
 
-  // Nothing is spilled, and each reading of a clock waits for the scalar loads before it.
+  // Nothing may spill, and each clock reading must wait for the scalar loads before it.
   void compile(const std::string& source) {
     write_file(object(), is_hiprtc() ? runtime_->compile(source, target().name) : compiled_by_clang(source));
     const std::string notes = test::run_command(fmt::format("llvm-readelf{} --notes {}", suffix_, object())).out;
@@ -166,10 +165,10 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
     disassemble();
   }
 
-  // That a kernel's threads are given, as its notes tell the driver.
+  // Registers of each thread of a kernel, as its notes tell the driver.
   [[nodiscard]] std::uint32_t vector_registers_of(const std::string& kernel) const { return registers_.at(kernel); }
 
-  // Of a symbol of what was compiled.
+  // Instructions of a symbol of the compiled object.
   [[nodiscard]] std::vector<std::string> disassembled(const std::string& symbol) const {
     const auto found = instructions_.find(symbol);
     return found == instructions_.end() ? std::vector<std::string>{} : found->second;
@@ -182,7 +181,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
     static const std::optional<Hiprtc> hiprtc = installed_hiprtc();
     if (!hiprtc) GTEST_SKIP() << "no HIP runtime (Debian: libamdhip64-5 and libhiprtc-builtins5)";
     fake_.emplace("version=" + std::to_string(hiprtc->version));
-    // ROCm 5.2.3 spills one register of a copy through shared memory for gfx906; 6.4 and 7.2 spill none.
+    // For gfx906, ROCm 5.2.3 spills one register of a copy through shared memory; 6.4 and 7.2 spill none.
     may_spill_ = hiprtc->version < 60000000;
     setenv("GPUTOPO_LIBHIPRTC", hiprtc->path.c_str(), 1);
     runtime_ = Runtime::load();
@@ -194,7 +193,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   }
 
   [[nodiscard]] std::string compiled_by_clang(const std::string& source) const {
-    // An object of what -S would list: one start of a tool less, and no linker.
+    // Emits the object of what -S would list, which saves one tool start and the linker.
     const test::Compiled compiled =
         test::compiled({"clang" + suffix_,
                         fmt::format("-x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 -std=c++17 "
@@ -253,7 +252,7 @@ bool is_load(const std::string& instruction) {
   return opcode.rfind("global_load", 0) == 0 || opcode.rfind("ds_read", 0) == 0 || opcode.rfind("s_load", 0) == 0;
 }
 
-// What stands between two readings of the clock that belong to one load: no further apart than this.
+// Largest distance of two clock readings that belong to one load, in instructions.
 constexpr std::size_t kLongestTimedCode = 8;
 
 std::vector<std::vector<std::string>> timed_pieces(const std::vector<std::string>& code) {
@@ -276,7 +275,7 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
   ASSERT_GT(code.size(), 300u);
   std::map<std::string, int> timed;
   for (const std::vector<std::string>& piece : timed_pieces(code)) {
-    // The first reading has come back; a load; its data has arrived.
+    // A wait for the first reading, a load, and a wait for its data.
     ASSERT_GE(piece.size(), 3u);
     EXPECT_EQ(piece.front(), "s_waitcnt lgkmcnt(0)");
     const auto load = std::find_if(piece.begin(), piece.end(), is_load);
@@ -284,7 +283,7 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
     ASSERT_EQ(load + 2, piece.end()) << "one wait behind the load and nothing else";
     const bool in_vector_memory = load->rfind("global_load", 0) == 0;
     EXPECT_EQ(piece.back(), in_vector_memory ? "s_waitcnt vmcnt(0)" : "s_waitcnt lgkmcnt(0)");
-    // The address of a load that follows a chain is where the last one arrived: nothing is folded.
+    // The address of a chained load is the result of the previous one: nothing is folded.
     std::string shape = opcode_of(*load);
     if (in_vector_memory) {
       const std::regex same("global_load_dwordx2 (v\\[[0-9:]+\\]), (v\\[[0-9:]+\\]), off(.*)");
@@ -296,7 +295,7 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
     } else if (shape == "ds_read_b32") {
       EXPECT_EQ(piece.size(), 3u);
     } else {
-      ASSERT_EQ(piece.size(), 4u);  // scalar: the dry pass jumps over the load
+      ASSERT_EQ(piece.size(), 4u);  // scalar: the dry pass skips the load
       EXPECT_THAT(piece[1], ::testing::StartsWith("s_cbranch_scc1"));
     }
     ++timed[shape];
@@ -308,7 +307,7 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
   EXPECT_EQ(timed, expected);
 }
 
-// Untimed chains: each load right behind the wait for the one before it.
+// In untimed chains, each load directly follows the wait for the previous one.
 TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
   const std::vector<std::string> code = instructions_of(generate_chase_source(target()), "chase");
   std::map<std::string, std::size_t> longest;
@@ -327,8 +326,8 @@ TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
   }
 }
 
-// The scalar cache may be what is measured: once the kernel has read its clock for the first time, nothing goes through
-// it but the loads under test, and nothing empties vL1 or the scalar cache.
+// The scalar cache may be the cache under test. After the first clock reading, only the loads under test pass through
+// it, and nothing flushes vL1 or the scalar cache.
 TEST_P(HipCode, NothingElseGoesThroughTheScalarCache) {
   const std::vector<std::string> code = instructions_of(generate_chase_source(target()), "chase");
   const auto first_clock =
@@ -340,7 +339,7 @@ TEST_P(HipCode, NothingElseGoesThroughTheScalarCache) {
       EXPECT_NE(line->rfind(emptying, 0), 0u) << *line;
     }
   }
-  // A link at a time, those of a pass, a timed one; a word when an array is touched.
+  // A single link, those of a pass, and a timed one; a word to touch an array.
   const std::map<std::string, int> expected = {{"s_load_dwordx2", 1 + static_cast<int>(kUnrolledLoads) + 1},
                                                {"s_load_dword", 1}};
   EXPECT_EQ(scalar, expected);
@@ -359,7 +358,7 @@ std::vector<StreamShape> stream_shapes() {
   return shapes;
 }
 
-// The kernels of all shapes as one source, each under a name of its own: a compiler's start takes longer than a kernel.
+// The kernels of all shapes as one source, with distinct names: starting a compiler takes longer than a kernel.
 std::string all_streams(const GfxTarget& target) {
   std::string all;
   int number = 0;
@@ -404,7 +403,7 @@ TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
   }
 }
 
-// What stands in the chain of an access kernel, instruction by instruction without registers.
+// The chain of an access kernel, instruction by instruction, without registers.
 std::vector<std::string> expected_chain(const GfxTarget& target, const launch::AccessKernel& kernel) {
   const std::string bypass = kernel.space == Space::kGlobalBypassL1 ? " " + target.bypass : "";
   const bool shared = kernel.shared();
@@ -430,7 +429,7 @@ std::vector<std::string> expected_chain(const GfxTarget& target, const launch::A
   return chain;
 }
 
-// "global_load_dword v1, v[2:3], off glc" as "global_load_dword glc"; waits as they are.
+// Turns "global_load_dword v1, v[2:3], off glc" into "global_load_dword glc". Waits stay as they are.
 std::string without_registers(const std::string& instruction) {
   const std::string opcode = opcode_of(instruction);
   if (opcode == "s_waitcnt") return instruction;
@@ -438,8 +437,7 @@ std::string without_registers(const std::string& instruction) {
   return off == std::string::npos ? opcode : opcode + instruction.substr(off + 4);
 }
 
-// Nothing stands in a chain but its accesses, their waits and one loop, and the address or the value that an access
-// needs is the one that came last.
+// A chain has only its accesses, their waits and one loop. Each access uses the latest address or value.
 TEST_P(HipCode, AccessKernelsAreTheirChains) {
   compile(generate_access_source(target()));
   for (const launch::AccessKernel& kernel : launch::kAccessKernels) {
@@ -467,8 +465,7 @@ TEST_P(HipCode, AccessKernelsAreTheirChains) {
   }
 }
 
-// Eight loads are under way at once; each access of a chain is one instruction that no cache of the GPU answers, and
-// its wait.
+// Eight loads are in flight at once. Each access of a chain is one instruction past all GPU caches, and its wait.
 TEST_P(HipCode, TransferKernelsAccessWhatIsElsewhere) {
   compile(generate_transfer_source(target(), {.threads = 512, .blocks = 440}));
   const auto lines_with = [&](const char* kernel, const std::string& opcode) {
@@ -490,9 +487,9 @@ TEST_P(HipCode, TransferKernelsAccessWhatIsElsewhere) {
   expect_all("atomic_of_gpu", "global_atomic_add_x2", target().returning);
 }
 
-// The stretch is there whole, in one piece and in order, and its blocks are alike: arithmetic of 8 bytes on eight
-// registers in turn, a countdown, a branch to the end of the pass, which is in front of the stretch or, out of reach of
-// that, behind it.
+// The stretch is complete, contiguous and in order, and its blocks are alike: 8-byte arithmetic on eight registers in
+// turn, a countdown, and a branch to the end of the pass. That end is before the stretch or, if out of reach, behind
+// it.
 TEST_P(HipCode, CodeKernelIsStraight) {
   compile(generate_code_source(target()));
   const std::vector<std::string> stretch = disassembled("gputopo_stretch");
@@ -517,7 +514,7 @@ TEST_P(HipCode, CodeKernelIsStraight) {
   EXPECT_THAT(disassembled("gputopo_stretch_end"), ElementsAre("s_setpc_b64 s[56:57]"));
 }
 
-// A compiler that clones the call of the stretch still leaves one of it.
+// A compiler may clone the call of the stretch, but the stretch must exist once.
 TEST_P(HipCode, TheStretchIsThereOnceHoweverOftenItIsCalled) {
   const std::string source = generate_code_source(target());
   compile(source);
@@ -533,7 +530,7 @@ TEST_P(HipCode, TheStretchIsThereOnceHoweverOftenItIsCalled) {
   EXPECT_GT(cloned_size, kernel_size);
 }
 
-// Between two passes: the clock, its difference to the last reading, and where to go.
+// Between two passes: the clock, its difference to the last reading, and the next jump.
 TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
   compile(generate_code_source(target()));
   EXPECT_THAT(disassembled("gputopo_pass_end"),
@@ -543,7 +540,7 @@ TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
                           "s_add_u32 s40, s40, 8", "s_addc_u32 s41, s41, 0", "s_sub_u32 s50, s50, 1",
                           "s_cmp_eq_u32 s50, 0", "s_cbranch_scc1 gputopo_return"));
   EXPECT_THAT(disassembled("gputopo_next_pass"), ElementsAre("s_mov_b32 s51, s52", "s_setpc_b64 s[54:55]"));
-  // The assembler has put in the sizes: 30 instructions of 8 bytes and two of 4 in each block.
+  // The assembler has filled in the sizes: 30 instructions of 8 bytes and two of 4 in each block.
   const std::vector<std::string> sizes = disassembled("code_sizes");
   const std::uint32_t bytes = kMaxCodeBlocks * (30 * 8 + 2 * 4);
   EXPECT_TRUE(std::any_of(sizes.begin(), sizes.end(), [&](const std::string& line) {
@@ -551,7 +548,7 @@ TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
   }));
 }
 
-// Where a block runs: the fields of HW_ID and, on GPUs of several dies, of XCC_ID, in every kernel that says so.
+// The place of a block: the fields of HW_ID and, on GPUs of several dies, of XCC_ID, in every kernel that reports it.
 TEST_P(HipCode, KernelsReadTheRegistersThatSayWhereTheyRun) {
   std::set<std::string> expected = {"hwreg(HW_REG_HW_ID, 8, 4)",
                                     fmt::format("hwreg(HW_REG_HW_ID, 13, {})", target().engine_bits)};
@@ -573,7 +570,7 @@ TEST_P(HipCode, KernelsReadTheRegistersThatSayWhereTheyRun) {
   check(generate_code_source(target()), {"code"});
 }
 
-// AMD's instruction set references: Vega 20 numbers 4 engines, MI100 and MI200 8, and each die of MI300 4.
+// From AMD's instruction set references: Vega 20 numbers 4 engines, MI100 and MI200 8, and each die of MI300 4.
 TEST(GfxTargets, HaveTheFieldsOfTheirIds) {
   std::map<std::string, std::pair<std::uint32_t, bool>> fields;
   for (const GfxTarget& target : gfx_targets()) fields[target.name] = {target.engine_bits, target.has_xcc_id};
@@ -587,7 +584,7 @@ TEST(GfxTargets, HaveTheFieldsOfTheirIds) {
   EXPECT_EQ(die_of(gfx_target("gfx942"), 0x7f), 1u);
 }
 
-// hiprtc puts declarations of its own before a source, some of the same names.
+// hiprtc puts its own declarations before a source, some with the same names.
 TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
   if (is_hiprtc()) GTEST_SKIP() << "every test of hiprtc shows it";
   const std::string before =
@@ -601,7 +598,7 @@ TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
   EXPECT_FALSE(instructions_of(before + generate_code_source(target()), "code").empty());
 }
 
-// A chain of each operation, with its loop around it. Those that the target has not are refused, and cost no other.
+// A chain of each operation, within its loop. Operations that the target lacks are refused without affecting others.
 TEST_P(HipCode, OperationsAreChained) {
   const std::vector<launch::OperationShape> shapes = {
       {OperationId::kFmaF32},   {OperationId::kAddF64},
@@ -620,7 +617,7 @@ TEST_P(HipCode, OperationsAreChained) {
   }
 }
 
-// A barrier each, and a branch each, over what no lane runs.
+// A barrier each, and a branch each over code that no lane runs.
 TEST_P(HipCode, BarriersAndBranchesAreInARow) {
   const std::vector<launch::OperationShape> shapes = {{OperationId::kBarSync}, {OperationId::kBra}};
   compile(generate_operation_source(target(), shapes));
@@ -635,7 +632,7 @@ TEST_P(HipCode, BarriersAndBranchesAreInARow) {
   EXPECT_GE(count(shapes[1], "s_nop"), 4 * operations);
 }
 
-// A call each of one function; and a barrier of all blocks each, for which one lane counts and waits.
+// Calls of one function; and barriers of all blocks, for which one lane counts and waits.
 TEST_P(HipCode, CallsAndBarriersOfAllBlocksAreInARow) {
   const std::vector<launch::OperationShape> shapes = {{OperationId::kCall}, {OperationId::kBarrierGrid}};
   compile(generate_operation_source(target(), shapes));
@@ -664,7 +661,7 @@ TEST_P(HipCode, CallsAndBarriersOfAllBlocksAreInARow) {
   EXPECT_EQ(opcode_of(*(first + 6)), "s_barrier");
 }
 
-// Each side of a branch by the lanes that take it, and by all the mask of lanes that was there before.
+// Each side of a branch runs with the lanes that take it. Afterwards all restore the previous lane mask.
 TEST_P(HipCode, SidesHaveTheirLanes) {
   const launch::OperationShape shape = {.operation = OperationId::kFmaF32, .sides = 4};
   compile(generate_operation_source(target(), std::vector{shape}));
@@ -683,7 +680,7 @@ TEST_P(HipCode, SidesHaveTheirLanes) {
   EXPECT_GE(together, 4);
 }
 
-// The clock is read twice in a row and the timer once, in a loop that loads and stores nothing.
+// The clock is read twice in a row and the timer once, in a loop without loads or stores.
 TEST_P(HipCode, BlocksThatStayReadTheClocks) {
   const std::vector<std::string> code =
       instructions_of(generate_occupancy_source(target(), std::vector<std::uint32_t>{0}), occupancy_kernel_name(0));
@@ -696,7 +693,7 @@ TEST_P(HipCode, BlocksThatStayReadTheClocks) {
   EXPECT_EQ(std::ranges::count_if(code, is("s_barrier")), 1);
 }
 
-// Of the whole file that is given to a thread: on some targets there are as many accumulation registers again.
+// Counts the whole register file of a thread, which on some targets has as many accumulation registers in addition.
 TEST_P(HipCode, BlocksThatStayHaveTheirRegisters) {
   const std::vector<std::uint32_t> counts = {0, kLeastVectorRegisters, 72, 128, 168, 224};
   compile(generate_occupancy_source(target(), counts));
@@ -755,7 +752,7 @@ INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode,
                            return std::get<GfxTarget>(test.param).name + compiled_by(std::get<Compiler>(test.param));
                          });
 
-// As reading_without_wait, of the text: whatever a compiler makes of what is around it.
+// The check of reading_without_wait on the source, independent of how a compiler arranges the surrounding code.
 TEST(GfxTargets, ReadingsOfClocksWaitForScalarLoadsFirst) {
   for (const GfxTarget& target : gfx_targets()) {
     std::vector<std::string> sources = {generate_chase_source(target), generate_access_source(target),
@@ -781,7 +778,7 @@ TEST(GfxTargets, AreThoseOfCdnaAndVega20) {
   EXPECT_EQ(gfx_target("gfx90a:sramecc+:xnack-").name, "gfx90a");
 }
 
-// So what is checked of the one holds for the other where no compiler here knows it.
+// Checks of one target thus hold for the other if no installed compiler knows it.
 TEST(GfxTargets, Gfx950RunsTheKernelsOfGfx942) {
   EXPECT_EQ(generate_access_source(gfx_target("gfx950")), generate_access_source(gfx_target("gfx942")));
   EXPECT_EQ(generate_code_source(gfx_target("gfx950")), generate_code_source(gfx_target("gfx942")));
@@ -791,7 +788,7 @@ TEST(GfxTargets, Gfx950RunsTheKernelsOfGfx942) {
   }
 }
 
-// The bits as the instruction set references of MI100, MI200 and MI300 have them, in the text that the compiler sees.
+// The bits in the source text, from the instruction set references of MI100, MI200 and MI300.
 TEST(GfxTargets, LoadsPastVl1CarryTheBitsOfTheirInstructionSet) {
   for (const GfxTarget& target : gfx_targets()) {
     SCOPED_TRACE(target.name);

@@ -1,5 +1,5 @@
-// Our declarations of the HIP runtime against AMD's own, where its header is installed; the numbers of attributes
-// always, as that header has them.
+// Compares our declarations of the HIP runtime with AMD's header if it is installed, and always the attribute numbers
+// with those of that header.
 #include <gtest/gtest.h>
 
 #include "device/hip/runtime_api.h"
@@ -33,7 +33,7 @@ static_assert(HSA_STATUS_SUCCESS == 0 && HSA_STATUS_ERROR == 0x1000);
 GPUTOPO_SAME_CALL(register_system_event_handler, hsa_amd_register_system_event_handler);
 #endif
 
-// Ours, theirs, the number.
+// Our name, AMD's name, the number.
 #define GPUTOPO_HIP_ATTRIBUTES(X)                                                \
   X(kClockKhz, hipDeviceAttributeClockRate, 5)                                   \
   X(kHostNativeAtomicSupported, hipDeviceAttributeHostNativeAtomicSupported, 15) \
@@ -49,7 +49,7 @@ GPUTOPO_SAME_CALL(register_system_event_handler, hsa_amd_register_system_event_h
   X(kWarpSize, hipDeviceAttributeWarpSize, 87)                                   \
   X(kSharedBytesPerSm, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, 10002)
 
-// Younger than the oldest header that may be installed.
+// Newer than the oldest supported header.
 #define GPUTOPO_YOUNGER_HIP_ATTRIBUTES(X)                  \
   X(kWallClockKhz, hipDeviceAttributeWallClockRate, 10017) \
   X(kXccCount, hipDeviceAttributeNumberOfXccs, 10018)

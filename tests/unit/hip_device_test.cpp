@@ -1,4 +1,4 @@
-// The HIP device on a fake runtime whose GPU is a machine of the simulator, and what the kernel driver publishes.
+// The HIP device on a fake runtime whose GPU is a simulated machine, and the data that the kernel driver publishes.
 #include "device/hip/hip_device.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(KfdTopology, ReadsThePartitionModes) {
   EXPECT_FALSE(read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
 }
 
-// The functions of the other partitions are none that PCI knows.
+// PCI does not know the functions of the other partitions.
 TEST(KfdTopology, ReadsTheModesOfAPartitionFromTheDeviceItIsOf) {
   const std::string root = test::FakeHip::sysfs_fixture("mi300x-cpx");
   for (int function = 0; function < 8; ++function) {
@@ -125,7 +125,7 @@ class HipDeviceTest : public ::testing::Test {
     return std::get<InstructionResult>(device_->run({&code, 1}).front().data);
   }
 
-  // Which CUs share a scalar cache; as many instances as the machine has are checked.
+  // Finds which CUs share a scalar cache, and expects that all instances of the machine were checked.
   Attribute sharing_of_scalar_caches() {
     DiscoverOptions options;
     options.elements = {"sl1d"};
@@ -197,13 +197,13 @@ TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
   EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
-// ROCm before 5.5. The fake's wall clock goes as the host's does then, at 100 MHz.
+// ROCm before 5.5 does not tell the clock rate. The fake's wall clock then follows the host's, at 100 MHz.
 TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
   try {
     open("mi210", "no_wall_clock");
   } catch (const Error& error) {
     if (std::string(error.what()).find("the host is too busy") == std::string::npos) throw;
-    GTEST_SKIP() << error.what();  // so is the machine that runs the tests, and the device said so as it should
+    GTEST_SKIP() << error.what();  // this host is too busy as well, and the device reported it as it should
   }
   EXPECT_THAT(
       device_->warnings(),
@@ -212,8 +212,7 @@ TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
   EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
 }
 
-// That of CDNA4 holds 160 KiB.
-// Of 512 registers of a lane in each of four SIMDs: six wavefronts of 80, a wavefront of each block.
+// Each of the four SIMDs has 512 registers per lane: six wavefronts of 80, and each block has one wavefront per SIMD.
 TEST_F(HipDeviceTest, BlocksHaveTheRegistersThatTheyAreGiven) {
   open("mi300x");
   OccupancyProgram program{.threads = 256, .registers = 80, .blocks_per_sm = 33, .stay_cycles = 100'000};
@@ -229,6 +228,7 @@ TEST_F(HipDeviceTest, BlocksHaveTheRegistersThatTheyAreGiven) {
   EXPECT_THAT(test::message_of<NotSupportedError>("few registers", result_of), HasSubstr("48 registers at least"));
 }
 
+// The LDS of CDNA4 holds 160 KiB.
 TEST_F(HipDeviceTest, UsesAnLdsOfAnySize) {
   open("mi300x", "lds=163840");
   EXPECT_EQ(device_->info().shared_bytes_per_block, 160u << 10);
@@ -240,12 +240,12 @@ TEST_F(HipDeviceTest, UsesAnLdsOfAnySize) {
   };
   const double latency = spec_.spaces.at(Space::kShared).memory_latency_cycles;
   EXPECT_EQ(walk(150 << 10).steps[0].total_cycles, static_cast<std::uint64_t>((150 << 4) * latency));
-  EXPECT_THROW(walk(160 << 10), NotSupportedError);  // beside it there are the block's own words
+  EXPECT_THROW(walk(160 << 10), NotSupportedError);  // the block's own words also take space
   const Program stream = StreamProgram{.space = Space::kShared, .bytes = 160 << 10, .per_block = true, .repeats = 100};
   EXPECT_EQ(std::get<StreamResult>(device_->run({&stream, 1}).front().data).bytes_moved, (100ull * 160 << 10) * 304);
 }
 
-// Each of the AMD machines, with what its kernel driver would publish.
+// Each AMD machine, with the data that its kernel driver would publish.
 class HipDeviceOfEachMachine : public HipDeviceTest, public ::testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override { open(GetParam()); }
@@ -294,7 +294,7 @@ TEST_P(HipDeviceOfEachMachine, RunsOnTheSmThatIsNamed) {
   EXPECT_THROW(run(program_on(spec_.info.sm_count)), NotSupportedError);
 }
 
-// Two CUs that share a scalar cache evict each other; two that do not, do not.
+// Two CUs evict each other's lines if they share a scalar cache, and not otherwise.
 TEST_F(HipDeviceTest, ActorsOnTwoSmsTakeTurns) {
   open("mi210");
   const auto survivors = [&](std::uint32_t first, std::uint32_t second) {
@@ -427,7 +427,7 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
     EXPECT_EQ(result.block_bytes, 256);
     return static_cast<double>(result.pass_cycles[2][0]);
   };
-  // Two CUs share a cache of instructions where they share one of scalars.
+  // Two CUs share an instruction cache if they share a scalar cache.
   const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
   EXPECT_GT(last_pass(pair[1]), 2 * fits);
   EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
@@ -463,7 +463,7 @@ TEST_F(HipDeviceTest, OldRuntimesHaveNoGraphs) {
 TEST_P(HipDeviceOfEachMachine, DiscoveryFindsItsCaches) {
   DiscoverOptions options;
   options.elements = {"vl1", "lds"};
-  // The fake takes minutes for what launches often on a machine with an L3; tests/truth has it, on the simulator.
+  // The fake takes minutes for probes with many launches on a machine with an L3; tests/truth simulates these.
   const bool has_l3 = spec_.info.l3_bytes.has_value();
   if (!has_l3) options.elements.insert(options.elements.end(), {"sl1d", "l2"});
   options.attributes = {"size", "line_size", "latency", "amount", "shared_between"};
@@ -495,7 +495,7 @@ TEST_P(HipDeviceOfEachMachine, DiscoveryFindsItsCaches) {
 
 // ---- placement ----
 
-// A dispatcher that deals blocks to shader engines of unequal numbers of CUs, as those of MI250X and MI300X have.
+// A dispatcher that deals blocks to shader engines with unequal numbers of CUs, as on MI250X and MI300X.
 class HipDealtBlocks : public HipDeviceTest {
  protected:
   void open(const std::string& machine) { HipDeviceTest::open(machine, "dealt"); }
@@ -564,7 +564,7 @@ TEST_F(HipCuMasks, AreLearnedWhenACuIsNamed) {
   static_cast<void>(run({.arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 16}}}));
   EXPECT_EQ(fake_->counts().streams_made, 0u);
   static_cast<void>(run(program_on(5)));
-  // A mask for each binary digit of 104, and that of the CU.
+  // A mask for each binary digit of 104, and one for the CU.
   EXPECT_EQ(fake_->counts().streams_made, 7u + 1u);
   static_cast<void>(run(program_on(5)));
   EXPECT_EQ(fake_->counts().streams_made, 7u + 1u);
@@ -586,7 +586,7 @@ TEST_F(HipCuMasks, RefusedOrIgnoredTheyAreLeft) {
   }
 }
 
-// A block that finds itself elsewhere than its mask should have it does not measure, and the program runs once more.
+// A block that finds itself outside its mask does not measure, and the program runs again.
 TEST_F(HipCuMasks, ThatStopWorkingCostNoResult) {
   open("mi210", "mask_wrong=8");
   EXPECT_EQ(run(program_on(77)).sm, 77u);
@@ -594,7 +594,7 @@ TEST_F(HipCuMasks, ThatStopWorkingCostNoResult) {
   EXPECT_GE(fake_->counts().blocks, 104u);
   EXPECT_THAT(run_code_on(3, 99).sms, ElementsAre(3u, 99u));
   EXPECT_EQ(fake_->counts().streams_made, 8u);
-  // While they are learned.
+  // The mask fails while the masks are being learned.
   open("mi210", "mask_wrong=3");
   EXPECT_EQ(run(program_on(77)).sm, 77u);
 }
@@ -617,14 +617,14 @@ TEST_F(HipCuMasks, FindTheSameSharingAsWithoutThem) {
   for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
     open("mi210", "", library);
     found.push_back(sharing_of_scalar_caches());
-    // When it ran is no part of what was found.
+    // The start time is not part of the result.
     std::erase_if(found.back().conditions, [](const auto& entry) { return entry.first == "started_seconds"; });
     EXPECT_EQ(fake_->counts().masked_launches > 0, library == std::string(GPUTOPO_FAKE_HIP_LIBRARY));
   }
   EXPECT_EQ(found.front(), found.back());
 }
 
-// From the API to the report, over the fake GPU's memory: what the machine file says is found.
+// From the API to the report, over the fake GPU's memory: discovery finds the values of the machine file.
 TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   open("mi210");
   DiscoverOptions options;

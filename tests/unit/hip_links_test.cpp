@@ -48,7 +48,7 @@ TEST(HipLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
     EXPECT_THAT(seconds, SizeIs(program.transfers.size())) << to_string(program.op);
     EXPECT_THAT(seconds, Each(AllOf(Gt(0), Lt(10)))) << to_string(program.op);
   }
-  constexpr double kSecondsOfAccess = 800e-9;  // of the fake: 80 ticks of a clock of 100 MHz
+  constexpr double kSecondsOfAccess = 800e-9;  // of the fake: 80 ticks of a 100 MHz clock
   constexpr std::size_t kCus = 104;
   for (const Transfer& transfer : {down, across}) {
     for (const TransferOp op : {TransferOp::kLoad, TransferOp::kAtomic}) {
@@ -101,10 +101,9 @@ TEST(HipLinks, TimeNoAccessesWithoutAClock) {
               HasSubstr("the rate of the wall clock"));
 }
 
-// A memory fault ends the process, or leaves whoever waits waiting, if nobody takes its event.
+// If nobody handles its event, a memory fault ends the process or leaves a waiting thread waiting.
 TEST(HipLinks, AFaultIsTheEndOfAll) {
-  // A forked child would inherit a condition variable on which threads of earlier tests may still wait, and wait for
-  // them for ever: they do not exist there.
+  // A forked child would inherit a condition variable and wait forever for earlier tests' threads, which it lacks.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

@@ -1,5 +1,4 @@
-// Every format of markup, of documents all of whose texts are hostile, is made of the same elements and attributes as
-// that of documents whose texts are harmless.
+// In every markup format, hostile texts give the same elements and attributes as harmless texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +28,7 @@ using test::with_texts;
 using ::testing::Contains;
 using ::testing::IsSupersetOf;
 
-// It begins with letters, by which it is sorted as the harmless one is.
+// Begins with letters so that it sorts like the harmless text.
 const std::string kHostileMarkup =
     "zz <zqx-evil zqx-evil=\"1\">\" zqx-evil=\"2' zqx-evil='3'/><script>zqx()</script><img src=x "
     "onerror=zqx()>]]>--></title>"
@@ -47,7 +46,7 @@ std::vector<std::string> shapes_of(const std::vector<MarkupTag>& tags) {
   return shapes;
 }
 
-// No address leads out of the page, and no JSON leaves its element.
+// No address leads out of the page, and no JSON ends its element.
 void expect_addresses_within(const std::vector<MarkupTag>& tags) {
   for (const MarkupTag& tag : tags) {
     for (std::size_t i = 0; i < tag.attributes.size(); ++i) {
@@ -112,7 +111,7 @@ OrderedJson told(const OrderedJson& value, const std::string& unit) {
           {"flags", OrderedJson::array()}};
 }
 
-// A report's texts are also the names of what it holds: of elements, attributes, operations, details and conditions.
+// The texts of a report are also names: of elements, attributes, operations, details and conditions.
 OrderedJson with_names(OrderedJson report, const std::string& text) {
   const auto add = [&](OrderedJson& attribute) {
     attribute["details"][text + "detail"] = text;
@@ -146,7 +145,7 @@ OrderedJson with_names(OrderedJson report, const std::string& text) {
                   {"name": "b", "role": "axis", "quantity": "b", "unit": ""},
                   {"name": "c", "role": "value", "quantity": "c", "unit": ""}],
       "data": [[0, 0, 1], [1, 2, 2], [1, 0.1, 0.2]]}])");
-  std::string name = text;  // operations have no blanks in their names
+  std::string name = text;  // names of operations have no blanks
   std::ranges::replace(name, ' ', '_');
   report["compute"]["pipes"]["value"] = {name + ": " + name + "1 " + name + "2", name + "4: " + name + "3"};
   report["compute"]["pipes"]["details"]["operations"] = {name + "1", name + "2", name + "3"};
@@ -160,7 +159,7 @@ OrderedJson saved_json(const std::string& name) {
   return OrderedJson::parse(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + name + ".json"));
 }
 
-// With few samples, so that it is quick to read and to draw.
+// A report with few samples, which is fast to read and draw.
 OrderedJson small_report(const std::string& name) {
   OrderedJson report = saved_json(name);
   for (auto& [id, element] : report["memory"].items()) {
@@ -283,7 +282,7 @@ TEST(HostileMarkup, OfNodes) {
   }
 }
 
-// ---- findings and predictions: their fields are listed, so that a new one does not compile here ----
+// ---- findings and predictions: all fields are listed, so a new one does not compile here ----
 
 fleet::OddValue odd_value(const std::string& text) {
   fleet::OddValue odd;
@@ -346,7 +345,7 @@ TEST(HostileMarkup, OfPredictions) {
 
 // ---- the frame ----
 
-// Every page has the same policy, before anything that a file may have supplied.
+// Every page has the same policy, before any text that a file may supply.
 TEST(Pages, HaveOnePolicy) {
   const std::string page = to_html(read_json(saved_json("gt200").dump()));
   const auto policy_of = [](const std::string& html) {
@@ -363,7 +362,7 @@ TEST(Pages, HaveOnePolicy) {
   EXPECT_EQ(policy_of(fleet::findings_to_html(judgement_of("a"))), policy);
 }
 
-// ---- the reader of this test ----
+// ---- the parser of this test ----
 
 TEST(MarkupStructure, SeesWhatATextWouldAdd) {
   const std::string good = "<td title=\"a\">b<br></td>";

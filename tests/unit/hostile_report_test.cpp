@@ -1,5 +1,4 @@
-// Every text of a report is what a file, a driver or a machine says. None of them may be obeyed by who shows the
-// report.
+// Every text of a report comes from a file, a driver or a machine. No program that shows the report may obey one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What each of the formats' readers obeys: a terminal, a spreadsheet, Prometheus, HTML, SVG, Markdown.
+// Texts that the readers of the formats obey: a terminal, a spreadsheet, Prometheus, HTML, SVG, Markdown.
 const std::string kHostile =
     "=cmd|'/C calc'!A1 \x1b]0;title\x07\x1b[31m\rover\u202egnp\u2069 \u0085\u009b31m \n\nFORGED line\r\n"
     "gputopo_forged 1\n# forged </script><script>alert(1)</script><img src=x onerror=alert(1)> "
@@ -66,7 +65,7 @@ Topology hostile_topology() {
   return topology;
 }
 
-// Nothing but visible characters and line ends, and no line that a text of the report has begun.
+// Expects only visible characters and line ends, and no line that a text of the report has begun.
 void expect_harmless(const std::string& text) {
   EXPECT_EQ(visible_text(text), text);
   EXPECT_THAT(text, Not(HasSubstr("\nFORGED")));

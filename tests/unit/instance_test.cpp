@@ -1,5 +1,5 @@
-// What an instance of a GPU has, beside the whole GPU: on reports made by hand, and on the A100 whose instance the MT4G
-// paper shows (Vanecek et al., SC Workshops 2025, Figure 5).
+// Properties of a GPU instance compared with the whole GPU: on reports made by hand, and on the A100 whose instance the
+// MT4G paper shows (Vanecek et al., SC Workshops 2025, Figure 5).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ Topology whole_gpu() {
   return gpu;
 }
 
-// Of four compute slices of seven, and as many memory slices of eight as are said. Nothing was measured in it.
+// Four of seven compute slices and the given number of eight memory slices. Nothing was measured in it.
 Topology instance_with(std::int64_t memory_slices) {
   Topology instance;
   instance.generator = "gputopo 0.1.0";
@@ -87,7 +87,7 @@ TEST(InstanceOf, WhatTheyHaveTogetherIsSharedOut) {
   EXPECT_EQ(bandwidth->source, Source::kInferred);
   EXPECT_EQ(*bandwidth->find_detail("of_gpu"), Value(4e12));
   EXPECT_EQ(view.find_attribute("l2", "slices")->number(), 20);
-  EXPECT_EQ(view.find_attribute("l2", "partitions")->number(), 1);  // of half a one, one is used
+  EXPECT_EQ(view.find_attribute("l2", "partitions")->number(), 1);  // half a partition counts as one
   EXPECT_EQ(view.find_attribute("l2", "size")->number(), 10 << 20);
   EXPECT_EQ(*view.find_attribute("l2", "partitions")->find_detail("near_bytes"), Value(double{10 << 20}));
 }
@@ -137,7 +137,7 @@ TEST(InstanceOf, IsAReportLikeAnyOther) {
 
 // ---- The A100 of the figure ----
 
-// 4 of 7 compute slices, half of L2 and memory: one of the two partitions.
+// 4 of 7 compute slices, and half of L2 and memory, which is one of the two partitions.
 sim::MachineSpec a100_4g_20gb() {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("a100"));
   machine.info.name += " MIG 4g.20gb";
@@ -178,7 +178,7 @@ double bytes_measured(const Topology& topology) {
 TEST(InstanceOfA100, OneSmUsesAsMuchOfL2AsOfTheWholeGpu) {
   const Topology full = discovered(sim::parse_machine(*sim::builtin_machine("a100")), {"l2.size", "l2.partitions"});
   const Topology instance = discovered(a100_4g_20gb(), {"l2.size", "l2.partitions"});
-  // The throughput of an SM drops at 20 MB, whether it has all of the GPU or the instance.
+  // The throughput of an SM drops at 20 MB on the whole GPU as well as in the instance.
   constexpr double kFigure = 20 << 20;
   EXPECT_NEAR(near_bytes(full), kFigure, 0.02 * kFigure);
   EXPECT_EQ(full.find_attribute("l2", "size")->number(), 40 << 20);
@@ -186,7 +186,7 @@ TEST(InstanceOfA100, OneSmUsesAsMuchOfL2AsOfTheWholeGpu) {
   EXPECT_NEAR(bytes_measured(instance), kFigure, 0.02 * kFigure);
   EXPECT_EQ(instance.find_attribute("l2", "size")->number(), 20 << 20);
   EXPECT_EQ(instance.find_attribute("l2", "partitions")->number(), 1);
-  // The same from the whole GPU's report and what the instance is told.
+  // The same values follow from the whole GPU's report and the slices of the instance.
   const Topology view = instance_of(full, discovered(a100_4g_20gb(), {"registers.schedulers"}));
   EXPECT_EQ(view.find_attribute("l2", "size")->number(), 20 << 20);
   EXPECT_EQ(view.find_attribute("l2", "partitions")->number(), 1);

@@ -1,4 +1,4 @@
-// Kernel files: what they may say, and that what is wrong with one is said with its place.
+// Kernel files: their fields, and errors that name the place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

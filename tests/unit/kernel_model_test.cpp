@@ -1,4 +1,4 @@
-// The equations behind `gputopo model`, each against numbers worked out by hand.
+// The equations behind `gputopo model`, each compared with numbers calculated by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 // ---- Occupancy ----
 
-// Compute capability 9.0, and 8.0 but for the shared memory.
+// Compute capability 9.0; 8.0 differs only in its shared memory.
 SmLimits hopper() {
   SmLimits sm;
   sm.warp_size = 32;
@@ -35,7 +35,7 @@ struct KnownOccupancy {
   OccupancyLimit limit;
 };
 
-// As NVIDIA's occupancy calculator has them.
+// Values from NVIDIA's occupancy calculator.
 TEST(Occupancy, IsThatOfTheOccupancyCalculator) {
   using enum OccupancyLimit;
   const KnownOccupancy known[] = {
@@ -44,14 +44,14 @@ TEST(Occupancy, IsThatOfTheOccupancyCalculator) {
       {{96, 0, 0}, 21, kWarps},  // 63 of 64 warps
       {{32, 0, 0}, 32, kBlocks},
       {{256, 64, 0}, 4, kRegisters},
-      {{256, 40, 0}, 6, kRegisters},   // 1280 registers a warp: 12 on each scheduler, and not 51 on the SM
-      {{384, 168, 0}, 1, kRegisters},  // 5376: three on each scheduler
+      {{256, 40, 0}, 6, kRegisters},   // 1280 registers per warp: 12 warps per scheduler, not 51 per SM
+      {{384, 168, 0}, 1, kRegisters},  // 5376 per warp: three warps per scheduler
       {{128, 255, 0}, 2, kRegisters},  // 8160 become 8192
       {{256, 33, 0}, 6, kRegisters},   // 1056 become 1280
       {{1024, 65, 0}, 0, kRegisters},
-      {{256, 32, 49152}, 4, kSharedMemory},  // and 1 KiB of each is the system's
+      {{256, 32, 49152}, 4, kSharedMemory},  // the system takes 1 KiB more for each block
       {{128, 32, 102400}, 2, kSharedMemory},
-      {{128, 32, 232448}, 1, kSharedMemory},  // all that a block may have
+      {{128, 32, 232448}, 1, kSharedMemory},  // the most that a block may have
       {{128, 32, 232449}, 0, kSharedMemory},
       {{1025, 0, 0}, 0, kThreadsPerBlock},
   };
@@ -63,7 +63,7 @@ TEST(Occupancy, IsThatOfTheOccupancyCalculator) {
   }
 }
 
-// Compute capability 7.5 and 8.6 as the CUDA C++ Programming Guide's table of capabilities has them.
+// Compute capability 7.5 and 8.6, from the table of capabilities in the CUDA C++ Programming Guide.
 TEST(Occupancy, FollowsTheLimitsOfOtherGpus) {
   SmLimits turing = hopper();
   turing.warps = 32;
@@ -93,8 +93,8 @@ TEST(Occupancy, TakesUnitsOfNothingAsNone) {
 
 // ---- Hong and Kim ----
 
-// The example that Hong and Kim work out: a tiled matrix multiplication of 80 blocks of 128 threads on 16 SMs at 1 GHz
-// with 80 GB/s, whose 6 uncoalesced loads are 32 transactions each.
+// The worked example of Hong and Kim: a tiled matrix multiplication of 80 blocks of 128 threads on 16 SMs at 1 GHz with
+// 80 GB/s, whose 6 uncoalesced loads take 32 transactions each.
 HongKimInput example_of_the_paper() {
   HongKimInput input;
   input.memory = {{6, 32, 420, 10}};
@@ -115,7 +115,7 @@ TEST(HongKim, FollowsTheExampleOfThePaper) {
   EXPECT_EQ(result.mem_l, 730);
   EXPECT_EQ(result.departure_delay, 320);
   EXPECT_NEAR(result.mwp_without_bandwidth, 2.28, 0.005);
-  EXPECT_NEAR(result.mwp_peak_bandwidth, 28.57, 0.06);  // they round 0.1753 GB/s to 0.175
+  EXPECT_NEAR(result.mwp_peak_bandwidth, 28.57, 0.06);  // the paper rounds 0.1753 GB/s to 0.175
   EXPECT_EQ(result.mwp_level, "device");
   EXPECT_NEAR(result.mwp, 2.28, 0.005);
   EXPECT_EQ(result.comp_cycles, 132);
@@ -143,7 +143,7 @@ TEST(HongKim, AddsWhatFewWarpsComputeToOneWait) {
   EXPECT_EQ(result.cycles, 1000 + 100 + 100 * 3);
 }
 
-// Equation 23: of 8 warps 2 wait at a time: 4 waits of 1000 cycles, and 50 cycles of the second warp's 2 periods.
+// Equation 23: 2 of 8 warps wait at a time: 4 waits of 1000 cycles, and 50 cycles of one of the second's 2 periods.
 TEST(HongKim, QueuesWhatWaitsForMemory) {
   HongKimInput input;
   input.memory = {{2, 1, 500, 250}};
@@ -156,7 +156,7 @@ TEST(HongKim, QueuesWhatWaitsForMemory) {
   EXPECT_EQ(result.cycles, 1000 * 8 / 2 + 50);
 }
 
-// Equation 24: 16 warps hide all waits but one behind what they compute.
+// Equation 24: 16 warps hide all waits but one behind their computation.
 TEST(HongKim, HidesMemoryBehindComputation) {
   HongKimInput input;
   input.memory = {{4, 1, 100, 2}};
@@ -169,7 +169,7 @@ TEST(HongKim, HidesMemoryBehindComputation) {
   EXPECT_EQ(result.cycles, 100 + 200 * 16);
 }
 
-// Their print takes equation 23 where a warp computes longer than it waits, which would forget most of the work.
+// As printed, the paper uses equation 23 if a warp computes longer than it waits, which would omit most of the work.
 TEST(HongKim, CountsAllThatIsComputedWhereThatTakesLongest) {
   HongKimInput input;
   input.memory = {{1, 1, 100, 10}};
@@ -179,7 +179,7 @@ TEST(HongKim, CountsAllThatIsComputedWhereThatTakesLongest) {
   EXPECT_EQ(hong_kim(input).cycles, 100 + 1000 * 32);
 }
 
-// Equations 6 and 7: warps of 128 B that wait 512 cycles take 0.25 B a clock each, of which 4 SMs have 8 B: 8 warps.
+// Equations 6 and 7: a warp that waits 512 cycles for 128 B takes 0.25 B per clock. 4 SMs share 8 B: 8 warps each.
 TEST(HongKim, BoundsWarpsByTheBandwidthOfTheTightestLevel) {
   HongKimInput input;
   input.memory = {{10, 1, 512, 1}};
@@ -191,11 +191,11 @@ TEST(HongKim, BoundsWarpsByTheBandwidthOfTheTightestLevel) {
   EXPECT_EQ(result.mwp_peak_bandwidth, 8);
   EXPECT_EQ(result.mwp_level, "device");
   EXPECT_EQ(result.mwp, 8);
-  // So 32 warps of 1280 B on each of 4 SMs take what 8 GB/s take for them.
+  // Thus 32 warps of 1280 B on each of 4 SMs take as long as 8 GB/s need for these bytes.
   EXPECT_EQ(result.cycles, 32 * 4 * 1280 / 8);
 }
 
-// Equations 10 to 15: weighted by how often each is waited for.
+// Equations 10 to 15: averages are weighted by the number of waits.
 TEST(HongKim, WeighsPeriodsByTheirNumber) {
   HongKimInput input;
   input.memory = {{3, 1, 40, 2}, {1, 4, 400, 20}};
@@ -206,7 +206,7 @@ TEST(HongKim, WeighsPeriodsByTheirNumber) {
   EXPECT_EQ(result.departure_delay, (3 * 2 + 80) / 4.0);
 }
 
-// What leaves for one level does not wait for what leaves for another.
+// Transactions to one level do not wait for those to another.
 TEST(HongKim, TakesTheDelayOfTheSlowestLevel) {
   HongKimInput input;
   input.memory = {{3, 1, 40, 2, "l1"}, {1, 4, 400, 20, "l2"}, {1, 1, 400, 10, "l2"}};
@@ -220,7 +220,7 @@ TEST(HongKim, RepeatsForEveryWaveOfBlocks) {
   HongKimInput input = example_of_the_paper();
   input.grid_blocks = 800;
   EXPECT_NEAR(hong_kim(input).cycles, 10 * hong_kim(example_of_the_paper()).cycles, 1e-6);
-  input.grid_blocks = 3;  // fewer than one wave take as long as one
+  input.grid_blocks = 3;  // fewer blocks than one wave take as long as one
   EXPECT_EQ(hong_kim(input).repetitions, 1);
 }
 
@@ -237,7 +237,7 @@ TEST(HongKim, NeedsNeitherMemoryNorComputation) {
   EXPECT_EQ(hong_kim(input).cycles, 700);
 }
 
-// More than one warp's worth of transactions at a time is a queue, not less than no computation.
+// If more transactions than one warp's do not fit at a time, they queue; the computation must not become negative.
 TEST(HongKim, ComputesNothingTwiceWhereLessThanOneWarpFits) {
   HongKimInput input;
   input.memory = {{1, 1, 10, 100}};
@@ -249,8 +249,7 @@ TEST(HongKim, ComputesNothingTwiceWhereLessThanOneWarpFits) {
 
 // ---- Computation ----
 
-// 128 lanes a clock are a warp each quarter cycle; a result takes 4 cycles, so 16 warps, or 4 with an ILP of 4, hide
-// it.
+// 128 lanes per clock issue a warp each quarter cycle; 16 warps, or 4 with an ILP of 4, hide a latency of 4 cycles.
 TEST(ComputationCycles, AreIssueOrLatencyWhicheverIsLonger) {
   const std::vector<Work> fma = {{1000, 0.25, 4}};
   EXPECT_EQ(computation_cycles(fma, 1, 1), 4000);

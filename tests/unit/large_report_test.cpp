@@ -1,5 +1,4 @@
-// Reports that are much larger than any GPU's, as a stranger may write them: twice as large takes about twice as long,
-// not four times.
+// Reports much larger than any GPU's, as a stranger may write them. Twice the size may take twice the time, not four.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -12,15 +11,14 @@
 namespace gputopo {
 namespace {
 
-// Of this process, which other work on the machine does not change much.
+// CPU time of this process, which other load on the host hardly changes.
 double cpu_seconds(const std::function<void()>& work) {
   const std::clock_t begin = std::clock();
   work();
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// A quadratic part takes minutes at these sizes, and a linear one a second on a slow machine. Sanitizers make it five
-// times slower.
+// At these sizes a quadratic part takes minutes, a linear one a second on a slow host, and five with sanitizers.
 constexpr double kGenerous = test::kSanitized ? 40 : 8;
 
 void render_all(const Topology& topology) {

@@ -11,7 +11,7 @@
 namespace gputopo::probe {
 namespace {
 
-// So many loads of each of these latencies.
+// The given number of loads at each latency.
 stats::Histogram loads_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& counts) {
   stats::Histogram histogram(kHistogramBins);
   for (const auto& [cycles, count] : counts) histogram[cycles / kHistogramBinCycles] += count;
@@ -27,7 +27,7 @@ TEST(FootprintFor, HasMostLoadsInTheBand) {
   EXPECT_EQ(footprint_for(sweep, {0, 200}), 0u);
 }
 
-// Of footprints that are about as good the smallest: those behind it lie nearer the level's own edge.
+// Chooses the smallest of footprints that are about as good, because larger ones lie nearer the edge of the level.
 TEST(FootprintFor, IsTheFirstOfThoseThatAreAboutAsGood) {
   const std::vector<stats::Histogram> sweep = {loads_of({{30, 10}, {270, 90}}), loads_of({{30, 9}, {270, 91}}),
                                                loads_of({{270, 100}})};
@@ -35,11 +35,11 @@ TEST(FootprintFor, IsTheFirstOfThoseThatAreAboutAsGood) {
   EXPECT_EQ(footprint_for(sweep, kL2, {.clearly_more = 0.2}), 0u);
 }
 
-// A ramp in steps that are each less than clearly more does not creep upwards.
+// On a ramp, steps that are each less than clearly more do not move the choice upwards.
 TEST(FootprintFor, OfARamp) {
   std::vector<stats::Histogram> sweep;
   for (std::uint32_t more = 0; more < 6; ++more) sweep.push_back(loads_of({{30, 50 - more}, {270, 50 + more}}));
-  EXPECT_EQ(footprint_for(sweep, kL2), 3u);  // 53% is more than 50% and 2
+  EXPECT_EQ(footprint_for(sweep, kL2), 3u);  // 53% exceeds 50% by more than 2%
 }
 
 TEST(FootprintFor, OfNothing) {
@@ -75,7 +75,7 @@ TEST(MeanLatency, IsNotMovedByADisturbedCopy) {
 TEST(DistributionOf, HasTheTimersCostTakenOff) {
   const auto found = distribution_of(loads_of({{40, 50}, {250, 20}, {300, 60}, {390, 20}, {900, 50}}), kL2, 20);
   ASSERT_TRUE(found);
-  EXPECT_DOUBLE_EQ(found->least_cycles, 230.5);  // the centre of a bin of two cycles
+  EXPECT_DOUBLE_EQ(found->least_cycles, 230.5);  // center of a bin of two cycles
   EXPECT_DOUBLE_EQ(found->p50_cycles, 280.5);
   EXPECT_DOUBLE_EQ(found->p95_cycles, 370.5);
   EXPECT_DOUBLE_EQ(found->most_cycles, 370.5);
@@ -91,7 +91,7 @@ TEST(DistributionOf, OneLatencyAndOfNone) {
   EXPECT_EQ(distribution_of({}, kL2, 0), std::nullopt);
 }
 
-// Two levels that touch: the band's end belongs to the farther one.
+// Two levels that touch: the end of the band belongs to the farther one.
 TEST(DistributionOf, EndsBeforeTheBandsEnd) {
   const auto found = distribution_of(loads_of({{398, 10}, {400, 10}}), kL2, 0);
   ASSERT_TRUE(found);
@@ -101,7 +101,6 @@ TEST(DistributionOf, EndsBeforeTheBandsEnd) {
 constexpr std::uint32_t kNoMore = kPairedZeroCycles;
 std::vector<stats::Histogram> several(std::vector<stats::Histogram> histograms) { return histograms; }
 
-// Half of the lines are near at both loads, the other half far at the first, by 170 to 190 cycles.
 TEST(Latencies, AreNotToldOfLoadsInTheLastBin) {
   constexpr std::uint32_t kLast = (kHistogramBins - 1) * kHistogramBinCycles;
   EXPECT_TRUE(are_told(loads_of({{270, 100}}), {0, 1e9}));
@@ -112,6 +111,7 @@ TEST(Latencies, AreNotToldOfLoadsInTheLastBin) {
   EXPECT_TRUE(are_told({0, 0, 1}, {0, 1e9}));
 }
 
+// Half of the lines are near at both loads; the other half is far at the first load, by 170 to 190 cycles.
 TEST(FarLatency, IsWhatFarFirstLoadsTakeMore) {
   const stats::Histogram more =
       loads_of({{kNoMore - 4, 50}, {kNoMore + 4, 50}, {kNoMore + 170, 50}, {kNoMore + 190, 50}});
@@ -148,7 +148,7 @@ TEST(MissPenalty, IsAsUnsureAsTheMisses) {
   EXPECT_DOUBLE_EQ(miss_penalty(one, {33}, {.least_margin_cycles = 2}).interval.high, 249);
 }
 
-// Clocks that drift move hits as they move misses.
+// Clock drift moves hits as much as misses.
 TEST(MissPenalty, IsAsUnsureAsTheHits) {
   const std::vector<double> misses = {280, 281, 279, 280, 280};
   const MeanLatency found = miss_penalty(misses, {33, 3});
@@ -161,7 +161,7 @@ TEST(Intervals, KeepRoomForWhatCopiesHaveInCommon) {
   EXPECT_DOUBLE_EQ(interval_around(equal, 10).low, 9.95);
   EXPECT_DOUBLE_EQ(timing_interval(equal, 10).low, 9.75);
   EXPECT_DOUBLE_EQ(timing_interval(std::vector<double>(9, 1000), 1000).low, 995);
-  // About a value that is not their mean.
+  // Around a value other than the mean.
   EXPECT_DOUBLE_EQ(interval_around(equal, 12).high, 12.06);
   EXPECT_DOUBLE_EQ(interval_around(equal, 12).low, 10);
 }

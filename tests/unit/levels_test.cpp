@@ -1,4 +1,4 @@
-// Levels of a hierarchy from latencies, where they are hard to tell.
+// Levels of a hierarchy, from latencies that are hard to separate.
 #include "stats/levels.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(LevelsOfHierarchies, ModesThatTouchAreOneLevelUnlessAValleyIsBetweenThem) {
 }
 
 TEST(LevelsOfHierarchies, ALevelIsWhatSomeFootprintNearlyAllHits) {
-  // A fifth of every footprint is fast, however large it is: slices of one cache, not a cache of its own.
+  // A fifth of every footprint is fast, regardless of its size: slices of one cache, not a separate cache.
   const Histogram mixture = mixed(around(300, 10), around(150, 8), 0.2);
   const std::vector<Histogram> footprints(4, mixture);
   EXPECT_EQ(find_levels(footprints).size(), 1u);
@@ -73,7 +73,7 @@ TEST(LevelsOfHierarchies, OneLoadIsALevelAndNoneIsNone) {
 }
 
 TEST(LevelsOfHierarchies, NoiseFarOutIsNoLevel) {
-  // Two loads in a hundred are delayed by anything up to a thousand cycles.
+  // Two of a hundred loads are delayed by up to a thousand cycles.
   Histogram noisy = around(40, 2);
   for (std::size_t bin = 50; bin < 512; ++bin) noisy[bin] += 1;
   const std::vector<Histogram> footprints = {noisy, noisy, noisy};

@@ -1,4 +1,4 @@
-// Whether elements so far apart lie in one line.
+// Whether elements at a given distance share a line.
 #include "probe/capacity/line_size_decision.h"
 
 #include <gtest/gtest.h>
@@ -15,14 +15,14 @@ TEST(LineSize, HalvesOfALineHoldHalfTheBytes) {
   EXPECT_EQ(are_halves_lines({0, 0}, 4096, kEnough), false);
 }
 
-// A constant cache of 46 KiB: of 64 KiB of constants all halves fit, if they are lines.
+// A constant cache of 46 KiB: all halves of 64 KiB of constants fit if they are lines.
 TEST(LineSize, WhereThereIsNoRoomForMoreAllHalvesFit) {
   EXPECT_EQ(are_halves_lines({32768, 32768}, 47104, 32768), true);
   EXPECT_EQ(are_halves_lines({23552, 23552}, 47104, 32768), false);
   EXPECT_EQ(are_halves_lines({30000, 30000}, 61440, 32768), std::nullopt);
 }
 
-// Half of a nearer cache, whose sets were not walked over, held what this one had lost: 7424 B of 10240 seemed to stay.
+// Half of a nearer cache, not walked, held lines that this one had evicted: 7424 B of 10240 seemed to stay.
 TEST(LineSize, WhatANearerCacheMayHaveKeptCountsForNeither) {
   constexpr double kEnough = 40960;
   EXPECT_EQ(are_halves_lines({5120, 7424}, 10240, kEnough), false);

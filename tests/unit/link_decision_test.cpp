@@ -19,7 +19,7 @@ TEST(LinkDecision, TakesTheMedianBetweenTheLeastAndTheGreatest) {
   EXPECT_EQ(node::estimate({}).value, 0);
 }
 
-// time = 2 us + bytes / 50 GB/s: half of the rate at 2 us * 50 GB/s = 100 kB.
+// time = 2 us + bytes / 50 GB/s, so half the rate is reached at 2 us * 50 GB/s = 100 kB.
 std::vector<SizeSample> sweep(double overhead_seconds) {
   std::vector<SizeSample> samples;
   for (std::uint64_t bytes = 4096; bytes <= 64u << 20; bytes *= 4) {
@@ -37,14 +37,14 @@ TEST(LinkDecision, FindsTheSizeOfHalfTheBandwidth) {
 
 TEST(LinkDecision, FindsNoSizeWhereNoneIsThere) {
   EXPECT_EQ(half_bandwidth_size(std::vector<std::vector<SizeSample>>{sweep(0)}, {50e9, 50e9, 50e9}).value,
-            0);  // all of them get it
+            0);  // all of them reach half the bandwidth
   EXPECT_EQ(half_bandwidth_size(std::vector<std::vector<SizeSample>>{sweep(2e-6)}, {5e12, 5e12, 5e12}).value,
             0);  // none does
   EXPECT_EQ(half_bandwidth_size(std::vector{sweep(2e-6), sweep(0)}, {50e9, 50e9, 50e9}).value, 0);
 }
 
 TEST(LinkDecision, TellsWhatTwoGetWhileBothRun) {
-  // 100 bytes each: one in 2 s; the other gets 20 a second for 2 s and 60 for the last one.
+  // 100 bytes each: one takes 2 s; the other gets 20 B/s for 2 s and 60 B/s for the last second.
   EXPECT_THAT(rates_beside(100, std::vector{2.0, 3.0}, std::vector{60.0, 60.0}),
               ElementsAre(DoubleNear(50, 1e-9), DoubleNear(20, 1e-9)));
   EXPECT_THAT(rates_beside(100, std::vector{2.0, 2.0}, std::vector{60.0, 60.0}),
@@ -56,7 +56,7 @@ TEST(LinkDecision, ComparesRatesWithThoseAlone) {
               ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(1, 1e-9)));
 }
 
-// Of an H200 node's two groups of four GPUs (2026-11-26): two of one group, one of each, and two that are between.
+// An H200 node with two groups of four GPUs (2026-11-26): two GPUs of one group, one of each, and an unclear pair.
 TEST(LinkDecision, TellsWhoSharesAPartByEveryRun) {
   EXPECT_EQ(decide_sharing(std::vector{0.721, 0.746, 0.740}), Sharing::kAPart);
   EXPECT_EQ(decide_sharing(std::vector{0.981, 0.987, 0.989}), Sharing::kNothing);
@@ -66,11 +66,11 @@ TEST(LinkDecision, TellsWhoSharesAPartByEveryRun) {
 TEST(LinkDecision, AsksNoMoreThanDecidesWhoSharesAPart) {
   EXPECT_FALSE(is_decided({}));
   EXPECT_TRUE(is_decided(std::vector{0.956}));
-  EXPECT_FALSE(is_decided(std::vector{0.914}));  // others on the link may make it less
-  EXPECT_FALSE(is_decided(std::vector{0.721}));  // or made it so
+  EXPECT_FALSE(is_decided(std::vector{0.914}));  // other traffic may have lowered it
+  EXPECT_FALSE(is_decided(std::vector{0.721}));  // other traffic may have caused it
   EXPECT_TRUE(is_decided(std::vector{0.721, 0.746}));
   EXPECT_FALSE(is_decided(std::vector{0.721, 0.885}));
-  EXPECT_TRUE(is_decided(std::vector{0.838, 0.903}));  // unclear for good
+  EXPECT_TRUE(is_decided(std::vector{0.838, 0.903}));  // remains unclear
   EXPECT_FALSE(is_decided(std::vector{0.914, 0.921}));
   EXPECT_TRUE(is_decided(std::vector{0.914, 0.921, 0.915}));
 }
@@ -82,7 +82,7 @@ TEST(LinkDecision, TellsAWayFromADisturbance) {
   EXPECT_FALSE(vary_alike(0.40, 0.12));
 }
 
-// Four H200: of three copies from one GPU each takes 2.7 ms, as alone, but the engine takes them in turn.
+// Four H200: each of three copies from one GPU takes 2.7 ms, as it does alone, but the engine serves them in turn.
 TEST(LinkDecision, CopiesInTurnDoNotAddUp) {
   const AtOnce in_turn = rates_at_once(1.2, std::vector{3.0, 3.0, 3.0}, std::vector{0.0, 3.0, 6.0});
   EXPECT_TRUE(in_turn.in_turn);
@@ -91,7 +91,7 @@ TEST(LinkDecision, CopiesInTurnDoNotAddUp) {
   const AtOnce at_once = rates_at_once(1.2, std::vector{3.0, 3.0, 4.0}, std::vector{0.0, 0.01, 0.02});
   EXPECT_FALSE(at_once.in_turn);
   EXPECT_DOUBLE_EQ(at_once.total, 1.1);
-  // Of devices that do not tell.
+  // Devices that do not report start times.
   EXPECT_DOUBLE_EQ(rates_at_once(1.2, std::vector{3.0, 3.0}, {}).total, 0.8);
 }
 

@@ -1,4 +1,4 @@
-// Which transfers are measured at once.
+// Which transfers run at the same time.
 #include "node/link_rounds.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ TEST(LinkRounds, AreOfNodesWithOneSwitch) {
   const std::vector<Transfer> transfers = transfers_of(info);
   const std::vector<Batch> batches = batches_of(info, transfers);
   EXPECT_THAT(batches[0], ElementsAre(transfers[0]));
-  // What the others are compared with.
+  // The reference for the other transfers.
   EXPECT_THAT(batches[1], ElementsAre(between(0, 3)));
   EXPECT_THAT(batches[2], ElementsAre(between(1, 2)));
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -62,7 +62,7 @@ TEST(LinkRounds, AreOfNodesWithOneSwitch) {
     for (const Transfer& transfer : batch) found.insert({transfer.from.index, transfer.to.index});
   }
   EXPECT_THAT(batches, SizeIs(3 + 5));
-  EXPECT_THAT(found, SizeIs(12 + 1));  // the host's is (0, 0)
+  EXPECT_THAT(found, SizeIs(12 + 1));  // the host's transfer counts as (0, 0)
 }
 
 TEST(LinkRounds, LeaveLinksAloneThatMayMeet) {
@@ -78,10 +78,10 @@ TEST(LinkRounds, WhatHasAnotherRateThanAloneIsAskedAlone) {
   const std::vector<double> alone{396.6e9, 396.5e9, 396.7e9};
   EXPECT_TRUE(is_as_alone({396.5e9, 396.1e9, 396.9e9}, alone));
   EXPECT_FALSE(is_as_alone({198.3e9, 198.2e9, 198.4e9}, alone));  // two on one link
-  EXPECT_FALSE(is_as_alone({420e9, 419e9, 421e9}, alone));        // one that may be faster still
+  EXPECT_FALSE(is_as_alone({420e9, 419e9, 421e9}, alone));        // one that may get even faster
   EXPECT_FALSE(is_as_alone({396.5e9, 300e9, 396.9e9}, alone));    // disturbed
   EXPECT_FALSE(is_as_alone({396.5e9, 396.1e9, 396.9e9}, {}));     // nothing is known
-  // Links that differ: this one may be slowed down to what another has.
+  // Links differ: this one may be slowed down to the rate of another.
   EXPECT_FALSE(is_as_alone({130e9, 129e9, 131e9}, std::vector{130e9, 257e9}));
 }
 

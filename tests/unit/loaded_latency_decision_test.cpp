@@ -8,7 +8,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Little's law: a level of a latency and of a throughput.
+// Little's law: a level with this latency and throughput.
 std::vector<LoadedReading> curve(double alone_cycles, double peak_loads_per_cycle) {
   std::vector<LoadedReading> readings;
   for (const double warps : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
@@ -34,7 +34,7 @@ TEST(LoadedLatency, HasNoKneeWhereTheThroughputIsNotReached) {
   EXPECT_EQ(found.value->knee_warps, std::nullopt);
 }
 
-// A latency that grows with every warp from the first on, as in a queue without an end.
+// A latency that grows with every warp from the first on, as in an unbounded queue.
 TEST(LoadedLatency, OfARampHasItsKneeAtOneWarp) {
   const auto found = decide_loaded_latency(curve(40, 1.0 / 40));
   ASSERT_TRUE(found.value);
@@ -43,7 +43,7 @@ TEST(LoadedLatency, OfARampHasItsKneeAtOneWarp) {
 
 TEST(LoadedLatency, TakesThePeakWhereverItIs) {
   std::vector<LoadedReading> readings = curve(40, 0.25);
-  readings[4].loads_per_cycle = 0.3;  // more warps get into each other's way
+  readings[4].loads_per_cycle = 0.3;  // more warps slow each other down
   EXPECT_DOUBLE_EQ(decide_loaded_latency(readings).value->knee_warps.value(), 12);
 }
 

@@ -1,5 +1,5 @@
-// Arrays in local memory: which programs of them there can be, where they and their links go, and, on the fake driver
-// that runs the PTX on the host, that each lane walks its own chain.
+// Arrays in local memory: which programs are valid, where arrays and links lie, and that each lane walks its own chain
+// on the fake driver, which runs the PTX on the host.
 #include "device/cuda/local_memory.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(LocalPrograms, AreChasesOnly) {
   EXPECT_THROW(validate(Program(AccessProgram{.space = Space::kLocal, .bytes = 4096})), UsageError);
 }
 
-// ---- What a probe asks for ----
+// ---- Requests of a probe ----
 
 TEST(LocalSite, StridesAreWhatAThreadReaches) {
   const probe::Site site{.space = Space::kLocal, .limit_bytes = kMaxLocalBytes};
@@ -96,7 +96,7 @@ TEST(LocalSite, StridesAreWhatAThreadReaches) {
   EXPECT_EQ(make_array(global, 4096, 24).stride_bytes, 24u);
 }
 
-// ---- Where they go ----
+// ---- Layout ----
 
 TEST(LocalLayout, ArraysLieOneBehindTheOtherInTheFrame) {
   const launch::ChaseLayout layout = launch::lay_out(
@@ -157,12 +157,12 @@ TEST(LocalFrames, AreOfAFewSizes) {
   EXPECT_EQ(cuda::local_frame_bytes(kMaxLocalBytes), 32u << 10);
 }
 
-// Of 132 SMs of 2048 threads 32 KiB for each are 8.25 GiB.
+// 32 KiB for each of 2048 threads on 132 SMs are 8.25 GiB.
 TEST(LocalFrames, NeedMemoryForEveryThread) {
   DeviceInfo info;
   info.sm_count = 132;
   info.max_threads_per_sm = 2048;
-  cuda::require_room_for_frames(info, kMaxLocalBytes);  // how much is free is not known
+  cuda::require_room_for_frames(info, kMaxLocalBytes);  // the free memory is not known
   info.memory_free_bytes = std::uint64_t{132} * 2048 * (32 << 10);
   cuda::require_room_for_frames(info, kMaxLocalBytes);
   *info.memory_free_bytes -= 1;
@@ -191,8 +191,8 @@ class LocalChases : public ::testing::Test {
   std::unique_ptr<Device> device_ = open_cuda_device(0);
 };
 
-// The kernel reports a chain that leaves its array, and the fake an access outside the frame: two rounds of both chains
-// in every order say that all links are right.
+// The kernel reports a chain that leaves its array, and the fake driver an access outside the frame. Two rounds of both
+// chains in every order show that all links are right.
 TEST_F(LocalChases, StayInTheirArray) {
   for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
     for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{96} << 10}) {

@@ -1,5 +1,4 @@
-// The machine files that travel in the binary: each parses, says where its values come from, and describes a GPU that
-// holds together.
+// The machine files in the binary: each parses, names the sources of its values, and describes a consistent GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +27,7 @@ using nlohmann::json;
 
 std::string text_of(const std::string& name) { return builtin_machine(name).value_or(""); }
 
-// The value itself, whether it stands alone or with its source.
+// The value itself, with or without its source.
 const json& value_of(const json& node) { return node.is_object() && node.contains("value") ? node.at("value") : node; }
 
 bool has_source(const json& node) {
@@ -36,8 +35,7 @@ bool has_source(const json& node) {
          !node.at("source").get<std::string>().empty();
 }
 
-// The places of values that lack a source, or are not marked as a file may mark them. Names, lists of SMs and what a
-// value is the value of need none.
+// Finds values that lack a source or have an invalid mark. Names, lists of SMs and the keys of values need no source.
 void find_unsourced(const json& node, const std::string& place, std::vector<std::string>& found) {
   const bool needs_none = place.ends_with("/machine_version") || place.ends_with("/cluster_size");
   if (node.is_number() && !needs_none) found.push_back(place);
@@ -105,7 +103,7 @@ TEST_P(MachineFile, GetsSlowerWithDistance) {
   }
 }
 
-// The caches that loads go through; others hold instructions only.
+// The caches of data loads; others hold only instructions.
 std::set<std::string> data_caches(const MachineSpec& spec) {
   std::set<std::string> caches;
   for (const auto& [space, description] : spec.spaces) {
@@ -123,7 +121,7 @@ TEST_P(MachineFile, UsesEachCacheItDescribes) {
   for (const CacheSpec& cache : spec_.caches) EXPECT_TRUE(used.contains(cache.id)) << cache.id;
 }
 
-// Whether a carve-out takes ways or sets: what is left are sets alike.
+// Whether a carve-out takes ways or sets, the remaining sets are equal.
 TEST_P(MachineFile, LeavesEqualSetsBesideEachCarveOut) {
   for (const CacheSpec& cache : spec_.caches) {
     if (!cache.unified) continue;
@@ -139,7 +137,7 @@ TEST_P(MachineFile, LeavesEqualSetsBesideEachCarveOut) {
 TEST_P(MachineFile, HasABandwidthOfEachLevel) {
   std::vector<std::string> levels = {kSharedLevel, kMemoryLevel};
   MachineSpec streamed = spec_;
-  streamed.spaces.erase(Space::kLocal);  // which chases alone read
+  streamed.spaces.erase(Space::kLocal);  // only chases read it
   for (const std::string& id : data_caches(streamed)) levels.push_back(id);
   for (const std::string& level : levels) {
     ASSERT_TRUE(spec_.bandwidths.contains(level)) << level;

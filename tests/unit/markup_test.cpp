@@ -1,4 +1,4 @@
-// The writer of markup: what its types and its formats let in.
+// The markup writer: what its types and its formats accept.
 #include "report/drawing/markup.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// No text becomes markup, whatever its type, but through markup().
+// Text of any type becomes markup only through markup().
 template <typename Text>
 constexpr bool kBecomesMarkup = std::is_constructible_v<Markup, Text> || std::is_constructible_v<ProgramText, Text> ||
                                 std::is_assignable_v<Markup&, Text>;
@@ -29,7 +29,7 @@ static_assert(!kBecomesMarkup<std::string> && !IsAppended<std::string>);
 static_assert(!kBecomesMarkup<std::string_view> && !IsAppended<std::string_view>);
 static_assert(!kBecomesMarkup<const char*> && !IsAppended<const char*>);
 static_assert(!kBecomesMarkup<char> && !IsAppended<char>);
-// And markup becomes a text only where it is asked to, so that no format takes it for one.
+// Markup becomes text only explicitly, so no format takes it for text.
 static_assert(!std::is_convertible_v<Markup, std::string> && !std::is_convertible_v<Markup, std::string_view>);
 static_assert(IsAppended<Markup> && IsAppended<ProgramText>);
 
@@ -59,7 +59,7 @@ TEST(Markup, NothingOfJsonCommandsATerminal) {
             "[\"\\u007f\\u009b\\u202e\\udb40\\udc41\xC2\xB5\"]</script>\n");
 }
 
-// What the compiler says of formats, asked at run time.
+// Runs the compile-time check of formats at run time.
 template <typename... Inserts>
 bool is_taken(std::string_view format, Inserts... inserted) {
   try {
@@ -115,7 +115,7 @@ TEST(MarkupFormats, EndBetweenTags) {
   EXPECT_FALSE(is_taken("{", Inserted::kText));
 }
 
-// Where a literal of a call of fmt::format() begins a tag, a text could become markup after all.
+// If a literal in a call of fmt::format() begins a tag, text could become markup after all.
 bool formats_a_tag(std::string_view source) {
   constexpr std::string_view kCall = "fmt::format(";
   for (std::size_t at = 0; (at = source.find(kCall, at)) != std::string_view::npos;) {
@@ -147,7 +147,7 @@ TEST(MarkupSources, NoFileWritesMarkupPastTheWriter) {
     if (source.find("ProgramText::trusted(") != std::string::npos) trusting.insert(name);
   }
   EXPECT_GT(files, 300u);
-  // The style and the script of pages. What is trusted beside these needs a reason.
+  // The style and the script of pages. Any other trusted text needs a reason.
   EXPECT_THAT(trusting, ElementsAre("fleet/findings_html.cpp", "report/drawing/svg_style.cpp", "report/html/page.cpp"));
 }
 

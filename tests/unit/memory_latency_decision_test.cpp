@@ -1,4 +1,4 @@
-// Whether lines were driven out of the last cache, and the sides of memory.
+// Whether lines were evicted from the last cache, and the sides of memory.
 #include "probe/latency/memory_latency_decision.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace gputopo::probe {
 namespace {
 
-// So many loads around each latency, give or take four cycles.
+// The given number of loads around each latency, within four cycles.
 stats::Histogram loads_around(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& counts) {
   stats::Histogram histogram(kHistogramBins);
   for (const auto& [cycles, count] : counts) {
@@ -27,14 +27,14 @@ TEST(SweptLoads, AreToldByLoadsOfTheSameLinesAgain) {
   EXPECT_NEAR(found.in_band, 0.05, 1e-9);
 }
 
-// A small L2 of few ways: a part of the lines does not stay until it is loaded again.
+// A small L2 of few ways: some of the lines are evicted before they are loaded again.
 TEST(SweptLoads, AreNoHitsWhereSomeOfTheLinesAgainMissToo) {
   const SweptLoads found = swept_loads(loads_around({{342, 2000}}), loads_around({{136, 1700}, {342, 300}}), 214);
   EXPECT_EQ(found.like_hits, 0);
   EXPECT_EQ(found.in_band, 0);
 }
 
-// What the survey took for memory are hits of a far part.
+// The loads that the survey took for memory are hits in a far part.
 TEST(SweptLoads, AreHitsOfAFarPartBeyondTheSurveysBand) {
   const SweptLoads found = swept_loads(loads_around({{340, 2000}}), loads_around({{200, 1000}, {340, 1000}}), 260);
   EXPECT_EQ(found.like_hits, 1);
@@ -45,7 +45,7 @@ TEST(Evicted, OneSweepThatLeavesNothing) {
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.001, 0.001}}, true));
 }
 
-// A third level of unknown size, which the evictor does not fill: the survey saw memory beyond.
+// A third level of unknown size, which the evictor does not fill. The survey saw memory beyond it.
 TEST(Evicted, NotWhereNearlyAllIsWhereTheSurveySawHits) {
   EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}, false));
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.5}, {0, 0.5}}, false)) << "memory near the SM";
@@ -53,7 +53,7 @@ TEST(Evicted, NotWhereNearlyAllIsWhereTheSurveySawHits) {
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}, true)) << "misses of a TLB, to the survey";
 }
 
-// A cache that replaces at random keeps one line in twenty of each sweep.
+// A cache with random replacement keeps one line in twenty after each sweep.
 TEST(Evicted, MoreSweepsOfACacheThatReplacesAtRandom) {
   EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}}, true));
   EXPECT_FALSE(are_kept(std::vector<SweptLoads>{{0.05, 0.05}}));
@@ -62,21 +62,21 @@ TEST(Evicted, MoreSweepsOfACacheThatReplacesAtRandom) {
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}, {0, 0}}, true));
 }
 
-// Lines that no sweep reaches, as the evictor's loads are too far apart.
+// The loads of the evictor are too far apart, so no sweep evicts these lines.
 TEST(Evicted, NothingByAnEvictorWhoseLoadsAreTooFarApart) {
   const std::vector<SweptLoads> sweeps = {{0.98, 0.98}, {0.98, 0.98}};
   EXPECT_FALSE(are_evicted(sweeps, true));
   EXPECT_TRUE(are_kept(sweeps));
 }
 
-// Near memory that is as quick as the far part of the cache: another sweep does not change it.
+// Near memory is as fast as the far part of the cache, so another sweep does not change the result.
 TEST(Evicted, WhereNearMemoryIsAsQuickAsFarHits) {
   EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}}, true));
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.41}}, true));
   EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.1}}, true)) << "these were lines of the far part";
 }
 
-// As an H200's, with the timer: by its home, a line is near or far.
+// Latencies of an H200, including the timer: a line is near or far depending on its home.
 TEST(BetweenSides, AreTwoThatStandApart) {
   const auto between =
       between_sides(loads_around({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));

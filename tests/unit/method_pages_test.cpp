@@ -1,5 +1,5 @@
-// docs/methods against the catalogue, the source and saved reports: what gputopo finds out is explained, once. And all
-// documents against the files that they name.
+// Compares docs/methods with the catalog, the source and saved reports: the pages explain each attribute once. Also
+// checks the file names in all documents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 const std::string kRoot = GPUTOPO_SOURCE_DIR "/";
 
-// What the tables call the kinds of elements, and the groups of attributes that no element has.
+// Names of the kinds of elements in the tables, and the groups of attributes without elements.
 struct Kind {
   std::string name;
   std::optional<ElementKind> element;
@@ -83,7 +83,7 @@ std::set<Cell> cells_of_catalogue() {
 // ---- The pages ----
 
 struct Page {
-  std::string name;  // "latency.md"
+  std::string name;  // such as "latency.md"
   std::string text;
 };
 
@@ -101,7 +101,7 @@ const std::vector<Page>& pages() {
   return kPages;
 }
 
-// All that `pattern` matches, by its first group.
+// All matches of the first group of `pattern`.
 std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   std::vector<std::string> found;
@@ -111,7 +111,7 @@ std::vector<std::string> matches(const std::string& text, const std::string& pat
   return found;
 }
 
-// What stands between backticks.
+// Texts between backticks.
 std::vector<std::string> code_spans(const std::string& text) { return matches(text, "`([^`\n]+)`"); }
 
 std::vector<std::string> split(const std::string& text, const std::string& separator) {
@@ -124,7 +124,7 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
   return parts;
 }
 
-// A row of the table that a page begins with.
+// A row of the table at the top of a page.
 struct Row {
   std::string page;
   Cell cell;
@@ -160,8 +160,7 @@ const std::vector<Row>& rows() {
 
 // ---- The source ----
 
-// Names in quotes, of several words: methods, details, conditions, flags (which a text may follow) and columns are
-// called so.
+// Quoted names of several words: methods, details, conditions, flags (possibly followed by text) and columns.
 const std::map<std::string, std::string>& names_in_source() {
   static const std::map<std::string, std::string> kNames = [] {
     std::map<std::string, std::string> names;
@@ -212,7 +211,7 @@ TEST(MethodPages, ExplainNothingThatIsNot) {
   }
 }
 
-// Methods are among these names, and so is all else that a report may show: a new one is a line on a page.
+// Reports may show any of these names, including methods, so each needs a line on a page.
 TEST(MethodPages, ExplainEveryNameOfTheSource) {
   ASSERT_GT(names_in_source().size(), 100u);
   std::set<std::string> explained;
@@ -224,7 +223,7 @@ TEST(MethodPages, ExplainEveryNameOfTheSource) {
   }
 }
 
-// What pages of reports say of a method names the page that has the whole.
+// For each method, the glossary of reports names the page with the full description.
 TEST(MethodPages, AreWhatTheGlossaryOfReportsNames) {
   std::map<std::string, std::set<std::string>> pages_of;
   for (const Row& row : rows()) {
@@ -267,7 +266,7 @@ TEST(MethodPages, NameTheMethodsOfSavedReports) {
 
 // ---- All documents ----
 
-// But the changelog, which tells of what was.
+// All but the changelog, which describes the past.
 std::vector<std::string> documents() {
   std::vector<std::string> files = {"README.md", "HACKING.md", "recordings/README.md"};
   for (const auto& entry : fs::recursive_directory_iterator(kRoot + "docs")) {
@@ -277,7 +276,7 @@ std::vector<std::string> documents() {
 }
 
 TEST(Documents, NameFilesThatAreThere) {
-  // In lower case: src/probe/NAME.cpp stands for any.
+  // Only lower case, because src/probe/NAME.cpp stands for any file.
   const std::string file = "((?:src|include|tests|docs|machines|recordings|web)/[a-z0-9_/]+\\.[a-z0-9]+)";
   int names = 0;
   for (const std::string& document : documents()) {

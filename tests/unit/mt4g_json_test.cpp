@@ -55,7 +55,7 @@ TEST(Mt4gJson, UnitsAreThoseOfMt4g) {
   EXPECT_NEAR(memory["l2"]["readBandwidth"]["value"].get<double>(), 9127937770998.0 / (1 << 30), 1e-6);
   EXPECT_EQ(memory["l2"]["readBandwidth"]["unit"], "GiB/s");
   EXPECT_EQ(memory["l1"]["latency"]["p50"], 31.7);
-  EXPECT_EQ(memory["shared"]["latency"]["p95"], memory["shared"]["latency"]["mean"]);  // it has no distribution
+  EXPECT_EQ(memory["shared"]["latency"]["p95"], memory["shared"]["latency"]["mean"]);  // without a distribution
   EXPECT_EQ(memory["constant"]["l1"].count("sharedWith"), 0u);
 }
 
@@ -76,7 +76,7 @@ TEST(Mt4gJson, WhatIsMissingIsLeftOut) {
   EXPECT_NO_THROW(tree_of(mt4g_of(topology)));
 }
 
-// "At least 64 KiB" on GPUs whose constants all fit.
+// The size is "at least 64 KiB" on GPUs whose cache holds all constants.
 TEST(Mt4gJson, AConstantCacheLargerThanAllConstants) {
   Topology topology = saved_report("h200");
   for (MemoryElement& element : topology.memory) {
@@ -116,7 +116,7 @@ TEST(Mt4gJson, SaysWhatItLacks) {
   EXPECT_THAT(test::message_of<FormatError>("a lack", [&] { (void)to_mt4g_json(topology); }), HasSubstr("sm_count"));
 }
 
-// Each of the simulated machines, measured.
+// Each simulated machine, measured.
 class Mt4gMachines : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Mt4gMachines, SysSageBuildsThem) {

@@ -1,4 +1,4 @@
-// From what every SM's loads of the same lines take to the SMs near each partition.
+// From each SM's latencies of the same lines to the SMs near each partition.
 #include "probe/partitions/near_sms_decision.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Rows of `partition_of` each SM, in which every line is near one partition; noise of a standard deviation.
+// A row for each SM; each line is near one partition. `noise` is a standard deviation.
 SmByLineCycles chip(const std::vector<std::size_t>& partition_of, std::size_t lines, double contrast, double noise) {
   std::size_t partitions = 0;
   for (const std::size_t partition : partition_of) partitions = std::max(partitions, partition + 1);
@@ -24,7 +24,7 @@ SmByLineCycles chip(const std::vector<std::size_t>& partition_of, std::size_t li
     std::vector<double>& row = cycles.emplace_back();
     for (std::size_t line = 0; line < lines; ++line) {
       const bool near = line % partitions == partition_of[sm];
-      // Some SMs are further from everything, which must not matter.
+      // Some SMs are farther from everything, which must not matter.
       row.push_back(270 + 3.0 * static_cast<double>(sm) + (near ? 0 : contrast) + (noise > 0 ? jitter(random) : 0));
     }
   }
@@ -53,7 +53,7 @@ TEST(NearSmsDecision, KnowsMoreThanTwoPartitions) {
 }
 
 TEST(NearSmsDecision, SaysNothingWhereAllSmsAreAlike) {
-  // To the cycle, and but for noise.
+  // Equal to the cycle, and equal except for noise.
   const auto equal = decide_near_sms(chip({0, 1, 0, 1}, 48, 0, 0), 2);
   EXPECT_FALSE(equal.value);
   EXPECT_THAT(equal.why_not, HasSubstr("hardly more alike than others do"));
@@ -83,7 +83,7 @@ TEST(OddSms, AreNoneInARampOrBetweenTwoModes) {
   EXPECT_THAT(odd_sms(std::vector<double>{250, 250, 250, 290, 290, 290}), IsEmpty());
 }
 
-// Where all others take the same to the cycle, a cycle more is no oddity.
+// If all others are equal to the cycle, one cycle more does not make an SM odd.
 TEST(OddSms, MustDifferByAPartOfTheMedian) {
   EXPECT_THAT(odd_sms(std::vector<double>{270, 270, 270, 270, 271}), IsEmpty());
   EXPECT_THAT(odd_sms(std::vector<double>{270, 270, 270, 270, 290}), ElementsAre(4));
@@ -92,7 +92,7 @@ TEST(OddSms, MustDifferByAPartOfTheMedian) {
 }
 
 TEST(LinesByNearness, DrawsTheBlocksOfTheMatrix) {
-  // Lines 1 and 3 are near the first group, 0 and 2 near the second; line 3 is furthest from the other.
+  // Lines 1 and 3 are near the first group, 0 and 2 near the second; line 3 is farthest from the other group.
   const SmByLineCycles cycles = {{400, 300, 390, 300}, {400, 300, 390, 300}, {300, 380, 300, 400}};
   EXPECT_THAT(lines_by_nearness(cycles, {{0, 1}, {2}}), ElementsAre(3, 1, 0, 2));
   EXPECT_THAT(lines_by_nearness({}, {}), IsEmpty());

@@ -1,4 +1,4 @@
-// The text of a node, whatever its document says.
+// The text of a node, regardless of the texts in its document.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Every text of the document in turn ends with commands to a terminal.
+// In turn, each text of the document ends with terminal control sequences.
 TEST(NodeText, NoTextOfTheDocumentCommandsATerminal) {
   const Json document = Json::parse(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h100x2.json"));
   const Json flat = document.flatten();
@@ -29,7 +29,7 @@ TEST(NodeText, NoTextOfTheDocumentCommandsATerminal) {
       ++accepted;
       EXPECT_EQ(visible_text(text), text) << pointer;
     } catch (const FormatError&) {
-      // The text is one of a few words.
+      // This field accepts only a few words.
     }
   }
   EXPECT_GT(accepted, 50);

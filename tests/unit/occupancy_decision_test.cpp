@@ -1,4 +1,4 @@
-// What an SM holds, from numbers that are written down.
+// The capacity of an SM, from literals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Four schedulers with 16384 registers each, that are given by the warp in units.
+// Four schedulers with 16384 registers each, allocated to warps in units.
 std::vector<RegisterSample> samples_of(std::uint32_t unit, std::uint32_t step, std::uint32_t first = 24) {
   std::vector<RegisterSample> samples;
   for (std::uint32_t registers = first; registers <= 96; registers += step) {
@@ -43,17 +43,17 @@ TEST(Registers, TellNothingWhereWarpsAreNeverFewer) {
   EXPECT_FALSE(decide_registers(std::vector<RegisterSample>{{32, 64}}, 32, 64, 16).value);
   const auto decision = decide_registers(std::vector<RegisterSample>{{30, 64}, {31, 64}, {32, 64}}, 32, 64, 16);
   EXPECT_THAT(decision.why_not, HasSubstr("at 0 of the numbers"));
-  // Far apart, an edge says nothing of the unit.
+  // Edges that are far apart say nothing about the unit.
   EXPECT_FALSE(decide_registers(samples_of(256, 8), 32, 64, 16).value);
 }
 
 TEST(Registers, AreNotDecidedWhereNumbersContradict) {
   std::vector<RegisterSample> samples = samples_of(256, 1);
-  samples.back().warps = 60;  // of 96 registers: more than there are
+  samples.back().warps = 60;  // of 96 registers each: more than the SM has
   EXPECT_FALSE(decide_registers(samples, 32, 64, 16).value);
 }
 
-// The most of which so many blocks fit.
+// The largest shared memory with which each number of blocks fits.
 std::vector<SharedSample> shared_samples(std::uint64_t all, std::uint64_t unit, std::uint64_t reserved,
                                          std::uint32_t most_blocks) {
   std::vector<SharedSample> samples;
@@ -69,7 +69,7 @@ TEST(SharedUnit, IsWhatAllEdgesAreMultiplesOf) {
   EXPECT_EQ(decide_shared_unit(shared_samples(16384, 512, 0, 8), 0).value, 512u);
 }
 
-// With up to ten blocks all edges of units of 128 B are multiples of 256.
+// With up to ten blocks, all edges of 128 B units are multiples of 256 B.
 TEST(SharedUnit, IsNotDecidedWhereHalfOfItWouldLookTheSame) {
   const auto decision = decide_shared_unit(shared_samples(233472, 128, 1024, 10), 1024);
   EXPECT_FALSE(decision.value);

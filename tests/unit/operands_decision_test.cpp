@@ -1,4 +1,4 @@
-// The cache of constants that are operands, from what passes over them take.
+// The cache of constant operands, from passes over them.
 #include "probe/code/operands_decision.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ constexpr double kOperandPass = 102;
 constexpr double kOperandHit = 18;
 constexpr double kOperandMiss = 55;
 
-// Passes over all counts up to 64 and some up to 256; `misses` of a pass over so many.
+// Passes over all counts up to 64 and some up to 256. `misses`: of a pass over that many operands.
 OperandCurve curve(const std::function<double(std::uint32_t)>& misses, double noise = 0) {
   std::vector<OperandPasses> passes;
   for (std::uint32_t at = 2; at <= 256; at = at < 64 ? at + 1 : at * 17 / 16) {
@@ -27,7 +27,7 @@ OperandCurve curve(const std::function<double(std::uint32_t)>& misses, double no
   return read_operand_curve(passes);
 }
 
-// As an H100 does: 32 lines in 8 sets of 4 ways that replace the oldest.
+// The cache of an H100: 32 lines in 8 sets of 4 ways that evict the oldest line.
 double of_sets(std::uint32_t at) { return at <= 32 ? 0 : at >= 40 ? at : 5.0 * (at - 32); }
 
 TEST(OperandCache, IsAsLargeAsTheMostThatMissNone) {
@@ -46,7 +46,7 @@ TEST(OperandCache, NoiseOfPassesIsNoMiss) {
   EXPECT_EQ(cache.value->bytes, 2048);
 }
 
-// Of one set all miss at once, and lines of the pass's own cannot be told from its ways.
+// With one set, all lines miss at once, and the pass's own lines cannot be told from its ways.
 TEST(OperandCache, OfOneSetMayHoldAFewLinesMore) {
   const Decision<OperandCache> cache = decide_operand_cache(curve([](std::uint32_t at) { return at > 20 ? at : 0; }));
   ASSERT_TRUE(cache.value) << cache.why_not;
@@ -56,7 +56,7 @@ TEST(OperandCache, OfOneSetMayHoldAFewLinesMore) {
   EXPECT_EQ(cache.value->ways, 0u);
 }
 
-// The fewest constants of all, of which many a count up to sixteen misses.
+// The fewest constants that the probe can find: many counts up to sixteen miss.
 TEST(OperandCache, MayBeAsSmallAsAFewLines) {
   const auto misses = [](std::uint32_t at) { return at <= 8 ? 0.0 : at >= 10 ? at : 5.0 * (at - 8); };
   const Decision<OperandCache> cache = decide_operand_cache(curve(misses));
@@ -65,7 +65,7 @@ TEST(OperandCache, MayBeAsSmallAsAFewLines) {
   EXPECT_EQ(cache.value->fits, 8u);
 }
 
-// One line of what a pass runs besides is in the third set, which so overflows with its fourth line.
+// The third set holds one line that the pass itself runs, and overflows with its fourth operand line.
 TEST(OperandCache, LinesOfThePassItselfAreSeen) {
   const auto misses = [](std::uint32_t at) {
     double sum = 0;
@@ -84,7 +84,7 @@ TEST(OperandCache, LinesOfThePassItselfAreSeen) {
   EXPECT_NEAR(cache.value->added_cycles, kOperandMiss, 1e-9);
 }
 
-// Two operands in each line, of which the second finds it there: as large, but a miss may bring in a part of a line.
+// Each line has two operands, so the second one hits. The size is the same, but a miss may fetch only part of a line.
 TEST(OperandCache, OfLongerLinesOnlyTheSizeIsTold) {
   const auto misses = [](std::uint32_t at) {
     const std::uint32_t lines = (at + 1) / 2;
@@ -106,7 +106,7 @@ TEST(OperandCache, ThatOverflowsSlowlyHasAWideInterval) {
   EXPECT_GE(cache.value->interval.high, 30 * 64);
 }
 
-// One of two sets misses from 21 operands on, the other from 29 on: for a while no further operand misses.
+// One of two sets misses from 21 operands on, the other from 35 on; in between, no further operand misses.
 TEST(OperandCache, MayEndWhereTheLastSetOverflows) {
   const auto misses = [](std::uint32_t at) { return at <= 20 ? 0.0 : at <= 34 ? 21.0 : double(at); };
   const Decision<OperandCache> cache = decide_operand_cache(curve(misses));

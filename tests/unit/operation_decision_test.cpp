@@ -1,4 +1,4 @@
-// What an operation takes, from cycles that are written down.
+// The cost of an operation, from literal cycles.
 #include "probe/compute/operation_decision.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ TEST(OperationLatency, IsWhatMoreRoundsTookLonger) {
   const auto decision = decide_operation_latency({2, {4160, 4160, 4160}}, {6, {12400, 12400, 12400}}, 512);
   ASSERT_TRUE(decision.value);
   EXPECT_NEAR(decision.value->value, (2060.0 - 12) / 512, 1e-9);
-  // The loop may have taken so much of it.
+  // The loop may have taken this much of it.
   EXPECT_NEAR(decision.value->interval.low, (2060.0 - 24) / 512, 1e-9);
   EXPECT_NEAR(decision.value->interval.high, 2060.0 / 512, 1e-9);
 }
@@ -41,7 +41,7 @@ TEST(OperationLatency, HasAnIntervalThatHoldsAllCopies) {
 }
 
 TEST(OperationThroughput, CountsTheOperationsOfAllLanes) {
-  // 32 warps of 32 lanes, 512 operations each, in 4096 cycles a round.
+  // 32 warps of 32 lanes, 512 operations each, in 4096 cycles per round.
   const auto decision = decide_operation_throughput({2, {8300, 8310}}, {6, {24684, 24694}}, 512, 1024);
   ASSERT_TRUE(decision.value);
   EXPECT_NEAR(decision.value->value, 128, 0.1);
@@ -61,7 +61,7 @@ TEST(OperationThroughput, IsNoneWhereSmsDiffer) {
   EXPECT_FALSE(decide_operation_throughput({2, {8000, 8000}}, {6, {24000, 28000}}, 512, 1024).value);
 }
 
-// A GPU that lowers its clock after half a second; the counter of energy is renewed at every third launch.
+// A GPU that lowers its clock after half a second, and whose energy counter changes at every third launch.
 TEST(DecideSustained, TakesWhatIsLeftAfterASecond) {
   std::vector<SustainedLaunch> launches;
   for (int i = 0; i < 40; ++i) {

@@ -1,4 +1,4 @@
-// Operation programs on the CUDA and HIP devices, over the stand-ins of the vendors' libraries.
+// Operation programs on the CUDA and HIP devices, over the fake vendor libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Of all operations of the catalogue, one answer each.
+// One result for each operation of the catalog.
 std::vector<OperationResult> run_all(Device& device) {
   std::vector<Program> programs;
   for (const OperationInfo& operation : operation_catalogue()) {
@@ -52,7 +52,7 @@ TEST(OperationsOnCuda, AreChained) {
   expect_chains(*open_cuda_device(0));
 }
 
-// The stand-in knows some instructions only: what it refuses has its reason, and costs no other.
+// The fake driver knows only some instructions. Each refusal has a reason and affects no other operation.
 TEST(OperationsOnCuda, AreRefusedOneByOne) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);

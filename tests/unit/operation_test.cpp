@@ -1,4 +1,4 @@
-// The rows of operations.def, and the kernels that are made of them.
+// The rows of operations.def, and the kernels made from them.
 #include "gputopo/operation.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// What stands between the label of the loop of the `index`-th kernel and its branch back.
+// The loop body of the `index`-th kernel, between its label and the branch back.
 std::string pass_of(const std::string& ptx, std::size_t index) {
   std::size_t at = 0;
   for (std::size_t i = 0; i <= index; ++i) at = ptx.find("ROUND:\n", at + 1);
@@ -40,7 +40,7 @@ TEST(Operations, WhoseRegistersAreInMemoryAreNotTimed) {
   const OperationShape sparse{OperationId::kMmaSparseF32E4m3};
   EXPECT_THAT(launch::refusal_of_spills(sparse, 2016), HasSubstr("keeps 2016 B of each lane in memory"));
   EXPECT_EQ(launch::refusal_of_spills(sparse, 0), "");
-  // A few around the rounds.
+  // A few spills around the rounds are allowed.
   EXPECT_EQ(launch::refusal_of_spills(sparse, 60), "");
   EXPECT_EQ(launch::refusal_of_spills(OperationShape{OperationId::kMmaF32F16}, 60), "");
 }
@@ -56,7 +56,7 @@ TEST(Operations, OfSparseMatricesSelectInOrderWherePtxCanSaySo) {
   EXPECT_THAT(old_ptx, Not(HasSubstr("ordered_metadata")));
 }
 
-// Else the compiler converts a factor that stays before the loop.
+// Otherwise the compiler moves the conversion of a constant factor out of the loop.
 TEST(Operations, OfFewBitsMultiplyByAResult) {
   const OperationShape shapes[] = {{OperationId::kMmaSmallF32E4m3}};
   const std::string ptx = cuda::generate_operation_ptx({8, 7, 90}, shapes);
@@ -76,7 +76,7 @@ TEST(Operations, HaveNamesOfTheirOwn) {
   EXPECT_EQ(find_operation("fma"), nullptr);
 }
 
-// A chain: each reads the result before, and writes a result.
+// In a chain, each operation reads the previous result and writes a result.
 TEST(Operations, WaitForTheOneBefore) {
   for (const OperationInfo& operation : operation_catalogue()) {
     if (operation.ptx.empty()) {
@@ -84,12 +84,12 @@ TEST(Operations, WaitForTheOneBefore) {
       EXPECT_THAT(std::string(operation.cdna), HasSubstr("$x")) << operation.name;
       continue;
     }
-    // What warps do together adds to its result.
+    // Operations of several warps accumulate into their result.
     const char* before = warps_together(operation.type) > 1 ? "$d" : "$x";
     EXPECT_THAT(std::string(operation.ptx), HasSubstr(before)) << operation.name;
     EXPECT_THAT(std::string(operation.ptx), HasSubstr("$d")) << operation.name;
     EXPECT_EQ(operation.ptx.back(), ';') << operation.name;
-    // What is the whole wavefront's, or all blocks', has no result to wait for.
+    // Operations of a whole wavefront or of all blocks have no result to wait for.
     if (operation.cdna.empty() || operation.of == OperationClass::kControl) continue;
     if (operation.of == OperationClass::kSeveralSms) continue;
     EXPECT_THAT(std::string(operation.cdna), HasSubstr("$x")) << operation.name;
@@ -97,8 +97,8 @@ TEST(Operations, WaitForTheOneBefore) {
   }
 }
 
-// Instructions of a pass that are no operations: two of the loop, two that may leave it between two rounds, and what
-// waits for asynchronous ones.
+// Instructions of a pass besides the operations: two of the loop, two that may leave it between two rounds, and those
+// that wait for asynchronous operations.
 std::size_t around_operations(const OperationShape& shape) {
   const OperandType type = info_of(shape.operation).type;
   if (type == OperandType::kTensorMemory) return 7;
@@ -112,8 +112,7 @@ TEST(OperationKernels, HoldEachOperationOfARound) {
     const std::string ptx = cuda::generate_operation_ptx(kHopper, std::vector{shape});
     EXPECT_THAT(ptx, HasSubstr(fmt::format(".visible .entry {}(", shape.kernel_name())));
     EXPECT_THAT(ptx, Not(HasSubstr("$"))) << operation.name;
-    // A pass's own instructions are those of the operations and three of the loop, and a fence of what is
-    // asynchronous.
+    // A pass has the instructions of its operations, those of the loop, and a fence for asynchronous operations.
     const std::string form(operation.ptx);
     const std::string pass = pass_of(ptx, 1);
     EXPECT_EQ(count(pass, ";") - 1,

@@ -1,4 +1,4 @@
-// Timings of one thing, some of them disturbed.
+// Timings of the same thing, some of them disturbed.
 #include "stats/outliers.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace gputopo::stats {
 namespace {
 
-// Around 1,000 cycles; `part` of them later, by an exponential delay of so many cycles.
+// Around 1,000 cycles; the fraction `part` has an additional exponential delay of `delay` cycles on average.
 std::vector<double> timings(std::size_t count, double deviation, double part, double delay) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal(1000, deviation);

@@ -1,4 +1,4 @@
-// The search for places that are resident together, over caches whose sets are known.
+// The search for places that are resident together, on caches with known sets.
 #include "probe/capacity/packing_decision.h"
 
 #include <gtest/gtest.h>

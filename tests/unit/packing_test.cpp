@@ -1,5 +1,4 @@
-// Packing finds the exact capacity where footprints of contiguous lines do not: uneven indices, random replacement, a
-// nearer cache before it.
+// Packing is exact where contiguous footprints are not: uneven indices, random replacement, a nearer cache.
 #include "probe/capacity/packing.h"
 
 #include <gtest/gtest.h>

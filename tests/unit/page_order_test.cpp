@@ -26,12 +26,12 @@ TEST(PageOrder, StaysWhereEveryBlockHasAnEntry) {
 }
 
 TEST(PageOrder, ChangesTheEntryFromBlockToBlock) {
-  // Entries of two blocks, and two of them: between the blocks of one entry come all others of a window of four.
+  // Two entries of two blocks each: all other entries of a window of four come between the two blocks of one entry.
   EXPECT_THAT(past_nearer(ascending(8), 4096, {.entry_bytes = 8192, .reach_bytes = 16384}),
               ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
 }
 
-// Entries of two blocks that begin with an odd one: block 7 is of the entry of block 8, where the next window begins.
+// Entries of two blocks begin with an odd one: block 7 shares its entry with block 8, where the next window begins.
 TEST(PageOrder, FromTheMiddleNoWindowBeginsWhereTheLastEnded) {
   const std::vector<std::uint32_t> order =
       past_nearer(ascending(16), 4096, {.entry_bytes = 8192, .reach_bytes = 16384}, {.from_middle = true});

@@ -1,4 +1,4 @@
-// From what of an L2 is near an SM to its number of partitions.
+// From the part of an L2 that is near an SM to the number of partitions.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -30,7 +30,7 @@ TEST(PartitionsDecision, SaysNothingHalfWay) {
   EXPECT_DOUBLE_EQ(between.ratio, 1.5);
 }
 
-// Noise of a near part that is larger than all there is may not make a partition of nothing.
+// Noise may make the near part exceed the whole, which must not give a partition count.
 TEST(PartitionsDecision, IsNeverLessThanOne) {
   EXPECT_EQ(count_partitions({.whole = 0.6, .near = 1}).partitions, std::nullopt);
   EXPECT_EQ(count_partitions({.whole = 0.1, .near = 1}).partitions, std::nullopt);
@@ -49,7 +49,7 @@ TEST(PartitionsDecision, ToleratesWhatItIsTold) {
   EXPECT_EQ(count_partitions({.whole = 2.4, .near = 1}, {.whole_tolerance = 0.45}).partitions, 2);
 }
 
-// Of two partitions one SM sees its own and half of the other, where far lines are copied.
+// With two partitions, one SM sees its own and half of the other, because far lines are copied.
 TEST(PartitionsDecision, WhatOneSmSeesOfCopiesIsNoWholeNumber) {
   EXPECT_EQ(seen_with_copies(1), 1);
   EXPECT_EQ(seen_with_copies(2), 1.5);

@@ -1,4 +1,4 @@
-// Which operations share a unit, from times that are written down.
+// Which operations share a pipe, from literal times.
 #include "probe/compute/pipes_decision.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(Pipes, OfWhatIsIssuedAsQuicklyAreNotTold) {
   EXPECT_THAT(pipes.undecided, ElementsAre(Pair(0, 1)));
 }
 
-// As on an H200, where shifts slow fused multiply-adds down, and logic does not.
+// On an H200, shifts slow down fused multiply-adds but logic does not.
 TEST(Pipes, AreNotChainedByWhatSharesSomethingElse) {
   PairTimes pairs = pair_times({1, 2, 2, 2, 2});
   pairs.mixed[0][1] = pairs.mixed[0][2] = 2;

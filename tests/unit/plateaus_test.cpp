@@ -7,7 +7,7 @@
 namespace gputopo::stats {
 namespace {
 
-// Sixteen points an octave; `value` of the position.
+// Sixteen points per octave; `value` is a function of the position.
 template <typename Value>
 std::vector<Plateau> plateaus_of(double from, double to, Value value) {
   std::vector<double> positions;
@@ -43,7 +43,7 @@ TEST(Plateaus, NoiseAndSlowSlopesMakeNoNewOne) {
   EXPECT_EQ(found[0].first, 0u);
 }
 
-// A cache whose lines are four of the one before costs a quarter of what it takes more.
+// A cache with lines four times as long as the nearer cache's shows only a quarter of its extra cost.
 TEST(Plateaus, WideFlatOnesAreApartByLess) {
   const auto found = plateaus_of(1, 256, [](double at) { return at < 4 ? 1.12 : at < 16 ? 3.09 : 3.37; });
   ASSERT_EQ(found.size(), 3u);
@@ -55,12 +55,12 @@ TEST(Plateaus, WideFlatOnesAreApartByLess) {
       << "a narrow one may be the stairs of sets";
 }
 
-// Each pass pays something once: the step counts less the longer the code is.
+// Each pass has a one-time cost, so the step fades as the code grows.
 TEST(Plateaus, AStepThatFadesIsNone) {
   EXPECT_EQ(plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.16 + 0.8 / at; }).size(), 1u);
 }
 
-// Nearly apart: a fifth more, which does not fade.
+// Nearly separate: a fifth more, which does not fade.
 TEST(Plateaus, AStepThatStaysMayBeAnotherLevel) {
   const auto stays = plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.36 + 0.02 * std::sin(at); });
   ASSERT_EQ(stays.size(), 1u);
@@ -70,7 +70,7 @@ TEST(Plateaus, AStepThatStaysMayBeAnotherLevel) {
   EXPECT_FALSE(fades[0].may_be_two);
 }
 
-// Sets that overflow one by one: for a while no more misses, however long the code.
+// Sets overflow one by one: for a while, longer code adds no misses.
 TEST(Plateaus, WhatFallsInANarrowOneIsNone) {
   const auto missing = [](double at) {
     return at < 26 ? 2.25 : at < 36 ? 2.25 + 14.4 / at : at < 60 ? 2.8 + (at - 36) / 8 : 5.82;

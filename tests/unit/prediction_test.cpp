@@ -1,4 +1,4 @@
-// A report and a kernel put together: which figures count, and what binds.
+// Combines a report and a kernel: which figures count, and which bound applies.
 #include "kernel_model/prediction.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ Attribute& attribute_of(Topology& topology, const std::string& element, const st
   throw FormatError("no such element");
 }
 
-// 132 SMs, 1979.9 MHz: what a copy moves over what the H200 reads and writes.
+// 132 SMs at 1979.9 MHz: the copied bytes over the read and write bandwidths of the H200.
 TEST(Prediction, OfACopyIsTheBandwidthOfDeviceMemory) {
   Kernel kernel = kernel_of(132 * 8, 256);
   kernel.memory = {{ElementId::kDevice, false, 1000, 16, 4, {}}, {ElementId::kDevice, true, 1000, 16, 4, {}}};
@@ -49,21 +49,21 @@ TEST(Prediction, OfACopyIsTheBandwidthOfDeviceMemory) {
   EXPECT_EQ(result.occupancy.warps(), 64u);
 }
 
-// One thread: a load after another, and what was measured of one.
+// One thread with dependent loads takes the measured latency of each.
 TEST(Prediction, OfAPointerChaseIsTheLatency) {
   for (const auto& [level, cycles] : {std::pair(ElementId::kL2, 281.19), std::pair(ElementId::kDevice, 683.71),
                                       std::pair(ElementId::kShared, 22.6), std::pair(ElementId::kVl1, 31.2)}) {
     Kernel kernel = kernel_of(1, 1);
     kernel.memory = {{level, false, 1000, 8, 1, {}}};
     const Prediction result = predict(test::model_report(), kernel);
-    // The loads are issued, too.
+    // Issuing the loads takes time, too.
     EXPECT_NEAR(result.model.cycles, 1000 * (cycles + 0.25), 1) << to_string(level);
     EXPECT_EQ(result.bounds.front().name, "latency of memory (too few warps)") << to_string(level);
     EXPECT_EQ(result.active_sms, 1);
   }
 }
 
-// Warps that load 512 B each: the slowest of the fetches counts, which is what one warp waited for under load.
+// Warps that load 512 B each: the slowest fetch counts, which is what one warp waits for under load.
 TEST(Prediction, OfFewWarpsIsTheSlowestFetch) {
   Kernel kernel = kernel_of(132, 64);
   kernel.memory = {{ElementId::kDevice, false, 1000, 16, 1, {}}};
@@ -73,7 +73,7 @@ TEST(Prediction, OfFewWarpsIsTheSlowestFetch) {
   EXPECT_NEAR(predict(without, kernel).model.mem_l, 683.71, 0.1);
 }
 
-// A chain of fused multiply-adds that take 4 cycles each: with 4, 16 and 64 warps on an SM.
+// A chain of fused multiply-adds of 4 cycles each, with 4, 16 and 64 warps on an SM.
 TEST(Prediction, OfChainsOfOperationsIsLatencyAndThenIssue) {
   const auto seconds = [](std::uint32_t threads, std::uint64_t blocks) {
     Kernel kernel = kernel_of(132 * blocks, threads);
@@ -85,11 +85,11 @@ TEST(Prediction, OfChainsOfOperationsIsLatencyAndThenIssue) {
   EXPECT_THAT(seconds(128, 1).bounds.front().name, StartsWith("latency of instructions"));
   EXPECT_NEAR(seconds(512, 1).seconds, 400000 / clock, 1e-7);
   EXPECT_NEAR(seconds(1024, 2).seconds, 1600000 / clock, 1e-6);
-  // The peak was measured a little below what the throughput says.
+  // The measured peak is slightly below the throughput.
   EXPECT_THAT(seconds(1024, 2).bounds.front().name, testing::AnyOf("issue of instructions", "peak of f32"));
 }
 
-// 32 fetches of 32 bytes by a warp: what loads under load moved, 16.2 bytes a clock of an SM.
+// A warp makes 32 fetches of 32 bytes. The rate is that of loaded loads, 16.2 bytes per clock of an SM.
 TEST(Prediction, TakesScatteredLoadsFromLatencyUnderLoad) {
   Kernel kernel = kernel_of(132 * 2, 1024);
   kernel.memory = {{ElementId::kDevice, false, 100, 4, 1, 32}};
@@ -99,7 +99,7 @@ TEST(Prediction, TakesScatteredLoadsFromLatencyUnderLoad) {
   EXPECT_EQ(result.bounds.front().name, "departure delay of device");
 }
 
-// Bank conflicts of 8 lanes each: 8 turns of 128 bytes.
+// Bank conflicts of 8 lanes: 8 turns of 128 bytes.
 TEST(Prediction, CountsBankConflictsAsTurns) {
   Kernel kernel = kernel_of(132 * 2, 1024);
   kernel.memory = {{ElementId::kShared, false, 100, 4, 1, 8}};
@@ -109,7 +109,7 @@ TEST(Prediction, CountsBankConflictsAsTurns) {
   EXPECT_EQ(result.ceilings[0].work, 132.0 * 64 * 100 * 8 * 128);
 }
 
-// What device memory serves has passed the caches; stores do not wait in the first.
+// Data from device memory has passed the caches; stores do not wait in the first cache.
 TEST(Prediction, HasACeilingForEachLevelOnTheWay) {
   Kernel kernel = kernel_of(132 * 8, 256);
   kernel.memory = {{ElementId::kDevice, false, 10, 4, 1, {}},
@@ -139,7 +139,7 @@ TEST(Prediction, CountsRegistersAndSharedMemory) {
       HasSubstr("does not fit on an SM of this GPU, limited by shared memory"));
 }
 
-// A report that was made without what takes longer: one line, with everything that is missing.
+// A report without the slower measurements: one line names everything that is missing.
 TEST(Prediction, NamesAllThatAReportLacksAndWhatMeasuresIt) {
   const Topology plain = test::saved_report("h200");
   Kernel kernel = kernel_of(100, 256);

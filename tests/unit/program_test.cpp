@@ -41,7 +41,7 @@ TEST(ChainOrder, ListedElementsOnly) {
   EXPECT_THAT(chain_order(array, 1), testing::ElementsAre(90, 3, 7));
 }
 
-// The same on every platform and for ever: recordings rest on it.
+// The same on every platform and forever, because recordings depend on it.
 TEST(ChainOrder, ShuffleIsPinned) {
   const ChaseArray array{.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 1};
   EXPECT_THAT(chain_order(array, 0), testing::ElementsAreArray({2, 5, 6, 1, 7, 4, 0, 3}));
@@ -100,7 +100,7 @@ TEST(ProgramText, OfEveryKindComesBack) {
   }
 }
 
-// As recordings have them, which are keyed by their text.
+// Recordings use this text as a key.
 TEST(ProgramText, IsPinned) {
   for (const char* text :
        {"chase exclusive=0 carve_out=135168 timed_cap=1024 array=global:110208:32:sequential:reversed:1:0 actor=0:0 "
@@ -122,15 +122,15 @@ TEST(ProgramText, IsPinned) {
   }
 }
 
-// What a struct's list of fields leaves out is in no text and no recording.
+// A member that a struct's list of fields omits is in no text and no recording.
 class FieldsOf {
  public:
-  // Fails where `object`, filled in at random, has a member that is not in the list.
+  // Fails if `object`, filled in at random, has a member that is not in the list.
   template <typename Struct>
   static void expect_all(std::size_t beside_the_list = 0) {
     truth::Draw draw(1);
     FieldsOf seen;
-    // Some fields are of some kinds of steps only.
+    // Some fields belong to some kinds of steps only.
     for (int i = 0; i < 20; ++i) {
       Struct object;
       visit_fields(object, test::RandomFields(draw));
@@ -150,7 +150,7 @@ class FieldsOf {
     template <typename T>
     operator T() const;  // NOLINT: into any member
   };
-  // How many members a struct without constructors has.
+  // The number of members of a struct without constructors.
   template <typename Struct, typename... Members>
   static constexpr std::size_t members_of() {
     if constexpr (requires { Struct{Members{}..., Anything{}}; }) {
@@ -192,7 +192,7 @@ TEST(ProgramFields, AreAllListed) {
         },
         program);
   }
-  FieldsOf::expect_all<ProgramResult>(1);  // its data
+  FieldsOf::expect_all<ProgramResult>(1);  // the variant of its data
 }
 
 TEST(ProgramText, BrokenTextIsRefused) {
@@ -354,7 +354,7 @@ TEST(InstructionPrograms, TextComesBack) {
   EXPECT_THROW(static_cast<void>(parse_program("code speed=1")), FormatError);
 }
 
-// Each kind of step has a field that the other has not, and the text does not keep it.
+// Each kind of step has a field that the other lacks, and the text does not keep it.
 TEST(InstructionPrograms, FieldsOfTheOtherKindOfStepAreRefused) {
   EXPECT_THROW(validate(InstructionProgram{.actors = {{}}, .steps = {{.count = 32, .stride_bytes = 128}}}), UsageError);
   EXPECT_THROW(validate(InstructionProgram{.actors = {{}},
@@ -428,7 +428,7 @@ TEST(InstructionPrograms, AlignedJumpsBeginSomewhere) {
   EXPECT_LT(*places.rbegin(), kAlignedBlocks);
 }
 
-// Each block is jumped to once, and the first ones fill a piece of code as soon as a group is whole.
+// Each block is the target of one jump. Once a group is complete, the jumps so far fill a contiguous piece of code.
 TEST(InstructionPrograms, JumpsGoToEachBlockOnce) {
   for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
     const std::uint32_t group = kind == CodeStepKind::kNearJumps ? kNearJumpGroup : kFarJumpGroup;

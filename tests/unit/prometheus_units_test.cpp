@@ -1,5 +1,4 @@
-// Prometheus wants base units, and the name says which: each unit of the catalogue, with its factor said once more
-// here.
+// Prometheus wants base units, named by the metric. States the factor of each unit independently of the source.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +12,7 @@
 namespace gputopo {
 namespace {
 
-// By the end of a metric's name: the unit of the report, and how many base units it is.
+// By the suffix of a metric's name: the report's unit, and its size in base units.
 const std::map<std::string, std::pair<std::string, double>>& base_units() {
   static const std::map<std::string, std::pair<std::string, double>> kUnits = {
       {"_seconds", {"ns", 1e-9}}, {"_hertz", {"MHz", 1e6}}, {"_bytes", {"B", 1}}, {"_bytes_per_second", {"B/s", 1}}};

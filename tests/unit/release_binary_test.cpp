@@ -43,7 +43,7 @@ TEST_F(ReleaseBinary, NeedsNothingButGlibc) {
   EXPECT_GT(found, 0);
 }
 
-// With the unwinder linked statically, an exception that crosses the program shows that it works.
+// The unwinder is linked statically; an exception that is caught shows that it works.
 TEST_F(ReleaseBinary, CatchesExceptions) {
   const test::CommandResult result = test::run_command(GPUTOPO_BINARY " show /no/such/file");
   EXPECT_EQ(result.exit_code, 1);

@@ -1,4 +1,4 @@
-// Which policy a cache replaces by, from sequences of loads and what was seen of them.
+// The replacement policy of a cache, from sequences of loads and their observed hits and misses.
 #include "probe/structure/replacement_decision.h"
 
 #include <gmock/gmock.h>
@@ -14,12 +14,12 @@ namespace {
 using PolicyKind = Policy::Kind;
 
 struct Noise {
-  double false_misses = 0;  // part of the loads that look like misses although they hit
+  double false_misses = 0;  // part of the hits that look like misses
   double false_hits = 0;
 };
 
-// Random sequences of a set's lines and one more, as the copies of a program see them: passes over all lines in random
-// orders, and twice as many that visit each line once in one order.
+// Random sequences of the lines of a set and one more, as copies of a program see them: each turn loads all lines twice
+// in random order, and then twice in one fixed order.
 std::vector<LoadSequence> random_loads(std::size_t ways, std::mt19937_64& random) {
   std::vector<LoadSequence> sequences(8);
   for (LoadSequence& sequence : sequences) {
@@ -56,13 +56,13 @@ std::vector<LoadSequence> sequences_of(const Policy& policy, std::size_t ways, c
   return sequences;
 }
 
-// Any way goes, another one in each copy.
+// Evicts a random way, a different one in each copy.
 std::vector<LoadSequence> sequences_at_random(std::size_t ways) {
   std::mt19937_64 random(ways);
   std::vector<LoadSequence> sequences = random_loads(ways, random);
   for (LoadSequence& sequence : sequences) {
     for (int copy = 0; copy < 5; ++copy) {
-      std::uint32_t absent = 0;  // of one line more than ways, one is not there
+      std::uint32_t absent = 0;  // there is one line more than ways, so one is absent
       std::vector<ServedBy>& served = sequence.copies.emplace_back();
       for (const SetLoad& load : sequence.loads) {
         served.push_back(load.line == absent ? ServedBy::kMiss : ServedBy::kHit);
@@ -98,7 +98,7 @@ TEST(PolicyDecision, SeesThroughNoise) {
   }
 }
 
-// Where a set is full of what another program left, lines come in where they replace something.
+// If another program's lines fill the set, new lines enter where they replace one of these.
 TEST(PolicyDecision, TheBeginningIsNotKnown) {
   for (const std::size_t ways : {4u, 8u}) {
     for (const Policy& policy : policies_of(ways)) {
@@ -107,8 +107,8 @@ TEST(PolicyDecision, TheBeginningIsNotKnown) {
   }
 }
 
-// The line that was loaded first goes first, and where it was touched again the second: so LRU was found of an H200's
-// L1. It keeps what was hit.
+// The line loaded first is evicted first, or the second if the first was touched again. So an H200's L1 was taken for
+// LRU, but it keeps lines that were hit.
 TEST(PolicyDecision, SegmentedLruThatLooksLikeLruInOrder) {
   const auto victim = [](const Policy& policy, bool touch_first_again) {
     const auto set = make_set(policy, 4, 5, Beginning::kEmpty);
@@ -132,7 +132,7 @@ TEST(PolicyDecision, ChanceIsNoPolicy) {
   }
 }
 
-// A line that is not of the set: it always hits, and the others always fit.
+// A line of another set always hits, and the other lines always fit.
 TEST(PolicyDecision, LinesThatFitTellNothing) {
   EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4), 5), testing::Not("lru"));
   std::vector<LoadSequence> sequences = sequences_of({.kind = PolicyKind::kLru}, 4);
@@ -148,7 +148,7 @@ TEST(PolicyDecision, HitsThatAreNotToldFromMissesTellNothing) {
   EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("not told apart"));
 }
 
-// What a cache before this one serves, this one does not see.
+// This cache does not see accesses that a nearer cache serves.
 TEST(PolicyDecision, WhatANearerCacheServesIsLeftOut) {
   std::mt19937_64 random(1);
   std::vector<LoadSequence> sequences = random_loads(4, random);
@@ -182,7 +182,7 @@ TEST(PolicyDecision, HowOftenMostAreWrong) {
   EXPECT_EQ(chance_that_most_are_wrong(0, 0), 1);
 }
 
-// Of 400 new lines, looked at by age.
+// Victims of 400 new lines, by age.
 VictimShares shares(std::vector<double> of_age, double seen = 400, double tried = 400) {
   std::vector<std::size_t> looked(of_age.size());
   std::iota(looked.begin(), looked.end(), std::size_t{0});
@@ -197,7 +197,7 @@ TEST(RandomDecision, AnyLineAsLikely) {
   EXPECT_DOUBLE_EQ(evenness(shares({0.25, 0.25, 0.25, 0.25}), 0), 1);
 }
 
-// Not most recently used: all but the youngest as likely.
+// Not most recently used: all lines but the youngest are equally likely.
 TEST(RandomDecision, ARampIsNotRandom) {
   EXPECT_EQ(decide_random(shares({0.4, 0.3, 0.2, 0.1}), kAny, 0).value, false);
   EXPECT_EQ(decide_random(shares({0.333, 0.333, 0.333, 0}), kAny, 0).value, false);
@@ -211,7 +211,7 @@ TEST(RandomDecision, BehindAnotherCacheItIsRandomOrNotTold) {
   EXPECT_THAT(other.why_not, testing::HasSubstr("behind another cache"));
 }
 
-// Those that are looked at first are taken for victims more often where loads look like misses.
+// If hits look like misses, lines that are checked earlier are taken for victims more often.
 TEST(RandomDecision, NoiseThatIsKnownIsAllowedFor) {
   constexpr std::size_t kWays = 24;
   constexpr double kFalse = 0.03;
@@ -225,8 +225,7 @@ TEST(RandomDecision, NoiseThatIsKnownIsAllowedFor) {
   EXPECT_GT(evenness(shares(of_age, 2000), kFalse), 0.1);
 }
 
-// A replacement at random that neighbours disturb: with 2% of false misses these shares are neither even nor clearly
-// uneven.
+// Random replacement disturbed by neighbors: with 2% false misses, these shares are neither even nor clearly uneven.
 TEST(RandomDecision, SharesThatNoiseMayHaveMadeUnevenTellNothing) {
   const VictimShares disturbed = shares({0.2, 0.29, 0.28, 0.23}, 2000, 2000);
   EXPECT_LT(evenness(disturbed, 0.02), 1e-4);
@@ -236,7 +235,7 @@ TEST(RandomDecision, SharesThatNoiseMayHaveMadeUnevenTellNothing) {
   EXPECT_EQ(decide_random(shares({0.4, 0.3, 0.2, 0.1}, 2000, 2000), kAny, 0.02).value, false);
 }
 
-// 455 ways and 200 victims: of each way one or none.
+// 455 ways and 200 victims, at most one in each way.
 TEST(RandomDecision, OfMoreWaysThanVictimsManyAreOneGroup) {
   std::vector<double> of_age(455, 0);
   for (std::size_t i = 0; i < 200; ++i) of_age[(i * 181 + 7) % 455] += 1.0 / 200;

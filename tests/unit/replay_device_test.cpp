@@ -29,7 +29,7 @@ Program chase_program(std::uint64_t bytes) {
 
 Program stream_program() { return StreamProgram{.bytes = 1 << 20}; }
 
-// Answers every program with the next of a list of results, or throws it.
+// Answers each program with the next result of the script, or throws it.
 class ScriptedDevice : public Device {
  public:
   std::deque<RecordedAnswer> script;
@@ -84,12 +84,12 @@ TEST_F(Replay, AnswersWhatASimulationAnswered) {
   EXPECT_EQ(replay->info().sm_clock_max_mhz, 1980);
 }
 
-// Makes a random answer one that the program can have.
+// Changes a random answer into one that the program can have.
 void fit(ChaseProgram& program, ChaseResult& result) {
   result.steps.resize(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     ChaseStep& step = program.steps[i];
-    if (step.kind == StepKind::kTouch) step.array = 99;  // not in the arrays, which say how many a whole one has
+    if (step.kind == StepKind::kTouch) step.array = 99;  // no array that would determine the loads
     step.loads = std::max<std::uint64_t>(step.loads, 20);
     program.timed_cap = std::min(program.timed_cap, 20u);
     result.steps[i].loads = step.loads;
@@ -261,7 +261,7 @@ TEST_F(Replay, ProgramsThatFailedTogetherFailAsTheyDid) {
   const auto replay = replay_of(recorder);
   EXPECT_THROW(static_cast<void>(replay->run(programs)), NotSupportedError);
   EXPECT_EQ(run_one(*replay, stream_program())[0], stream_result(1));
-  // Now the first does not fail, and the other was never answered.
+  // This time the first program succeeds, and the other one was never answered.
   try {
     static_cast<void>(replay->run(programs));
     FAIL() << "no exception";
@@ -289,11 +289,11 @@ TEST_F(Replay, DoesNotAnswerWhatWasNotRecorded) {
     FAIL() << "no exception";
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), HasSubstr("another version of gputopo or with other options"));
-    EXPECT_EQ(typeid(error), typeid(DeviceError));  // not that the device cannot
+    EXPECT_EQ(typeid(error), typeid(DeviceError));  // not a derived type that says the device cannot
   }
 }
 
-// What --record says instead of writing what could not be read again.
+// The refusal of --record to write something that could not be read again.
 std::string refusal_to_record(const Program& program, const ProgramResult& answer, const DeviceInfo& info = {},
                               const std::string& path = "/dev/null") {
   auto device = std::make_unique<ScriptedDevice>();
@@ -343,7 +343,7 @@ TEST_F(Replay, ARecorderShowsTheDeviceBehindIt) {
   EXPECT_EQ(recorder.native_code(stream_program()), "native");
 }
 
-// The target is 20 MiB for the recording of a whole discovery: about 10,000 timed steps.
+// A recording of a whole discovery, about 10,000 timed steps, should take at most 20 MiB.
 TEST_F(Replay, ATimedStepTakesUnderTwoKilobytes) {
   Recorder recorder(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 3));
   std::vector<Program> programs;

@@ -1,4 +1,4 @@
-// What to do with a report: numbers that follow from its values, each with where these are.
+// Advice of a report: numbers derived from its values, each with the paths of these values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

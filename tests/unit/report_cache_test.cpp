@@ -1,4 +1,4 @@
-// The folder of `gputopo get`: what others may have written there is not believed.
+// The folder of `gputopo get`, whose contents are not trusted if others may have written them.
 #include "cache/report_cache.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class CacheFolder : public ::testing::Test {
   [[nodiscard]] std::string folder() const { return home_.file("gputopo"); }
   [[nodiscard]] std::string entry() const { return fs::directory_iterator(folder())->path(); }
 
-  // A whole entry that says something else.
+  // Replaces an entry by a complete one with another value.
   void poison(const std::string& path) const {
     std::string report = read_file(path);
     report.erase(0, report.find('\n') + 1);

@@ -21,7 +21,7 @@ Attribute& of(Topology& topology, std::size_t element, std::string_view attribut
   return get_or_add(topology.memory[element].attributes, attribute);
 }
 
-// The sample with one value and its interval times `factor`.
+// The sample with one value and its interval multiplied by `factor`.
 Topology scaled(std::size_t element, std::string_view attribute, double factor) {
   Topology topology = sample_topology();
   Attribute& value = of(topology, element, attribute);
@@ -160,8 +160,7 @@ TEST(Check, BetterIsNoFault) {
   EXPECT_THAT(violations(scaled(2, "write_bandwidth", 1.5)), IsEmpty());
 }
 
-// Which way is better, and what class an attribute is of, says the catalogue; of a name that is not in it the unit
-// does.
+// The catalog says which direction is better and what class an attribute has. For names that it lacks, the unit does.
 TEST(Check, AnAttributeOfALaterVersionIsJudgedByItsUnit) {
   const auto with = [](const std::string& name, double value, const std::string& unit) {
     Topology topology = sample_topology();
@@ -183,7 +182,7 @@ TEST(Check, AnAttributeOfALaterVersionIsJudgedByItsUnit) {
     EXPECT_FALSE(violates(name, unit, 100, 96)) << name;
     EXPECT_FALSE(violates(name, unit, 100, 200)) << name;
   }
-  // A capacity or a count that is another is a fault either way; of counts nothing is tolerated.
+  // A different capacity or count is a fault either way; counts have no tolerance.
   for (const auto& [name, unit] : {std::pair("dream_size", "B"), std::pair("reach", "B")}) {
     EXPECT_TRUE(violates(name, unit, 100, 110)) << name;
     EXPECT_TRUE(violates(name, unit, 100, 90)) << name;
@@ -216,8 +215,8 @@ TEST(Check, TolerancesAreParsedOrRefused) {
   }
 }
 
-// promtool's rules of the text format: HELP and TYPE before the samples of a metric, which stand together; names and
-// labels in their alphabet, base units, no series twice; a number at the end of a line, and a line's end at the end.
+// promtool's rules for the text format: HELP and TYPE precede the samples of a metric, which are consecutive; names and
+// labels use their alphabets; base units; no duplicate series; a number ends each line, and a newline ends the text.
 void expect_prometheus(const std::string& text) {
   ASSERT_FALSE(text.empty());
   EXPECT_EQ(text.back(), '\n');
@@ -268,7 +267,7 @@ TEST(Check, PrometheusTextIsWellFormed) {
   }
 }
 
-// Said in every format, and no reason to fail.
+// Every format says it, but it is no reason to fail.
 TEST(Check, SaysWhatMayMislead) {
   const Topology baseline = sample_topology();
   const CheckResult result = check(sample_topology(), baseline, default_tolerances());
@@ -306,7 +305,7 @@ TEST(Check, WhatCannotBeReadIsNotOk) {
   EXPECT_THAT(text, HasSubstr("\ngputopo_check_ok 0\n"));
 }
 
-// What differs stands first, and the table leads to it.
+// Differences come first, and the table links to them.
 TEST(Diff, ThePageBeginsWithWhatDiffers) {
   const Topology h200 = test::saved_report("h200");
   Topology slower = h200;

@@ -1,4 +1,4 @@
-// What computes in HTML reports: peaks, the units that operations share, curves over warps, the table of operations.
+// Compute in HTML reports: peaks, the pipes that operations share, curves over warps, the table of operations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Attribute measured(Value value, const char* unit) {
   return attribute;
 }
 
-// Two units of two operations each, and one that was tried and fills none.
+// Two pipes of two operations each, and an operation that was tried and fills none.
 Attribute pipes() {
   Attribute attribute = measured(std::vector<std::string>{"alu: and.b32 or.b32", "mul.f32 fma.f32"}, "");
   attribute.add_detail("operations", std::vector<std::string>{"fma.f32", "and.b32", "mul.f32", "or.b32", "vote"});

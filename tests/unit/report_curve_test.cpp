@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const report::Chart& curve) {
   return names;
 }
 
-// The mean latency of line `line` at the least footprint that is not below.
+// The mean latency of line `line` at the smallest footprint of at least `footprint` bytes.
 double latency_at(const report::Chart& curve, double line, double footprint) {
   const SampleTable& table = curve.samples;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
@@ -67,7 +67,7 @@ TEST(Curve, MarksCapacitiesWithTheirEdgesLevelsAndReaches) {
   EXPECT_GT(l1->high, l1->value);
 }
 
-// The part of a footprint that misses weighs as many loads as it had.
+// Each latency of a footprint has the weight of its loads.
 TEST(Curve, IsTheMeanOfTheLoads) {
   Topology topology = saved_report("mi300x");
   topology.memory.erase(topology.memory.begin() + 1, topology.memory.end());
@@ -153,16 +153,16 @@ TEST(BandwidthCurve, StandsBesideTheLatencies) {
   EXPECT_THAT(to_markdown(topology), HasSubstr(": bandwidth over footprint"));
   const std::string plots = to_plot(topology, {});
   EXPECT_THAT(plots, HasSubstr("GB/s of a one SM; b all 132 SMs"));
-  // A screen holds one plot.
+  // A screen has room for one plot.
   EXPECT_THAT(to_plot(topology, {.width = 80, .height = 24}), Not(HasSubstr("GB/s")));
 }
 
-// ---- Of several reports ----
+// ---- Several reports ----
 
 TEST(ComparedCurves, HaveALineForEachReportWithoutItsOwnTimer) {
   const Topology first = saved_report("h200");
   Topology second = first;
-  // Another timer, and as much more in all that it timed: the same GPU.
+  // Another timer, whose extra cost is in all timed latencies: the same GPU.
   constexpr double kLonger = 25;
   for (MemoryElement& one : second.memory) {
     for (auto& [id, attribute] : one.attributes) {

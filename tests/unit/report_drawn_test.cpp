@@ -1,4 +1,4 @@
-// Drawings as viewers show them that are no browsers, none of which knows custom properties.
+// Drawings in viewers that are no browsers and support no custom properties.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using test::saved_report;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A plot of each kind that a report has.
+// One plot of each kind in the report.
 std::vector<std::string> plots_of(const Topology& topology) {
   std::vector<std::string> plots;
   std::set<Plot> seen;
@@ -35,17 +35,17 @@ std::vector<std::string> plots_of(const Topology& topology) {
   return plots;
 }
 
-// A program that makes a PNG of an SVG.
+// A program that converts an SVG into a PNG.
 struct Viewer {
   const char* name;
   const char* package;
-  const char* is_there;  // a command that tells
+  const char* is_there;  // command that tells whether it is installed
   const char* command;   // with {} for both files
 };
 
 constexpr Viewer kViewers[] = {
     {"librsvg", "librsvg2-bin", "command -v rsvg-convert", "rsvg-convert {} -o {}"},
-    // A python3 of one's own may stand before that of the system, which has Debian's packages.
+    // A user's python3 may precede the system's in PATH, but only the system's has Debian's packages.
     {"CairoSVG", "python3-cairosvg", "/usr/bin/python3 -m cairosvg --version", "/usr/bin/python3 -m cairosvg {} -o {}"},
     {"Inkscape", "inkscape", "command -v inkscape", "inkscape {} -o {}"},
 };
@@ -61,7 +61,7 @@ class Drawn : public ::testing::TestWithParam<Viewer> {
   static std::map<std::uint32_t, std::size_t> rendered(const std::string& svg) {
     const test::TemporaryFolder folder;
     write_file(folder.file("a.svg"), svg);
-    // Inkscape keeps settings, for which a test has no home.
+    // Inkscape keeps settings, for which a test has no home directory.
     const std::string command =
         fmt::format("HOME={} ", folder.path().string()) +
         fmt::format(fmt::runtime(GetParam().command), folder.file("a.svg"), folder.file("a.png"));
@@ -74,7 +74,7 @@ class Drawn : public ::testing::TestWithParam<Viewer> {
 INSTANTIATE_TEST_SUITE_P(Viewers, Drawn, ::testing::ValuesIn(kViewers),
                          [](const auto& viewer) { return std::string(viewer.param.name); });
 
-// The light colours; see kPalette.
+// The light colors; see kPalette.
 constexpr std::uint32_t kPage = 0xffffff;
 constexpr std::uint32_t kBox = 0xf3f5f8;
 constexpr std::uint32_t kNear = 0xd8e8fb;
@@ -86,7 +86,7 @@ constexpr std::uint32_t kBlack = 0;
 TEST_P(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
   for (const char* name : {"h200", "mi300x", "gt200"}) {
     std::map<std::uint32_t, std::size_t> pixels = rendered(to_svg(saved_report(name)));
-    // Boxes are thousands of pixels each.
+    // Each box has thousands of pixels.
     for (const std::uint32_t colour : {kPage, kBox, kNear, kFar, kMemory}) {
       EXPECT_GT(pixels[colour], 2000U) << name << fmt::format(" #{:06x}", colour);
     }

@@ -1,4 +1,4 @@
-// Formats that are drawn: what they must hold for any report, however strange.
+// Drawn formats: requirements for any report, however strange.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -66,7 +66,7 @@ SampleTable map_of(int sms, int slices) {
   return map;
 }
 
-// 300 SMs in pairs near 16 partitions, 10,000 samples in each of 72 plots and a map of SMs by slices.
+// 300 SMs in pairs near 16 partitions, 10,000 samples in each of 72 plots, and a map of SMs by slices.
 Topology large_topology() {
   Topology topology = test::sample_topology();
   get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{300}, "");
@@ -111,7 +111,7 @@ std::vector<Topology> strange_topologies() {
   Topology partial = test::sample_topology();
   SampleTable& table = partial.memory[0].attributes[0].second.samples[0];
   table.data = {{NAN, INFINITY, 0}, {NAN, -1, 0}};
-  // Of each plot a table that is empty, lacks the columns for it or holds no number.
+  // For each plot, a table that is empty, lacks the columns for it, or has no numbers.
   std::vector<SampleTable>& tables = partial.memory[1].attributes[0].second.samples;
   for (const Plot plot : {Plot::kNone, Plot::kLine, Plot::kPoints, Plot::kBars, Plot::kDensity, Plot::kMap}) {
     const std::string name(to_string(plot));
@@ -152,7 +152,7 @@ TEST(Formats, SvgIsWellFormed) {
   for (const Topology& topology : strange_topologies()) {
     EXPECT_TRUE(is_xml(to_svg(topology)));
     for (const MemoryElement& element : topology.memory) {
-      if (element.id == "cache_1") break;  // the others of the large report are the same
+      if (element.id == "cache_1") break;  // the other elements of the large report are the same
       for (const auto& [id, attribute] : element.attributes) {
         for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
           EXPECT_TRUE(is_xml(report::plot_svg(chart).text()));
@@ -172,7 +172,7 @@ TEST(Formats, NothingFromADeviceIsMarkup) {
   EXPECT_EQ(report::escaped("a<b>\"'&\x01\xff\xc3\xa9"), "a&lt;b&gt;&quot;&#39;&amp;\uFFFD\uFFFD\u00e9");
 }
 
-// Numbers of a list that the details name have the list's unit.
+// If details name numbers of a list, these have the list's unit.
 TEST(Formats, NamedNumbersOfAListHaveItsUnit) {
   Topology topology = test::sample_topology();
   Attribute patterns = inferred_value(std::vector<double>{38.5, 285}, "cycles", "sums");
@@ -199,7 +199,7 @@ TEST(Formats, SayWhatIsIncomplete) {
   for (auto* render : {to_svg, to_markdown}) EXPECT_THAT(render(topology), Not(HasSubstr("INCOMPLETE")));
 }
 
-// The method of a value that was measured beside it is not that of the value.
+// The method of a value measured in addition is not the method of the interface's value.
 TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
   Topology topology = test::sample_topology();
   get_or_add(topology.memory[2].attributes, "size").method = "clear_memory_loads";
@@ -210,12 +210,12 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
   EXPECT_THAT(to_markdown(topology), HasSubstr("Little's law"));
 }
 
-// 31.2 beside a minimum of 31.7: they are not of the same loads.
+// A value of 31.2 beside a minimum of 31.7: these are from different loads.
 TEST(Formats, ALatencySaysThatItsDetailsAreOfOtherLoads) {
   const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
   EXPECT_THAT(to_markdown(topology), HasSubstr("(minimum to maximum are of loads timed one by one"));
   EXPECT_THAT(to_html(topology), HasSubstr("Of the details, minimum to maximum are of loads timed one by one"));
-  EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all of the same loads
+  EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all from the same loads
 }
 
 TEST(Formats, CaptionsSayWhatIsPlotted) {
@@ -230,7 +230,7 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
 }
 
-// A line between two SMs would say that there is something between.
+// A line between two SMs would suggest that values exist between them.
 TEST(Formats, PointsHaveNoLines) {
   Attribute attribute = api_value(270.0, "cycles");
   attribute.samples = {table_of("sms", Plot::kPoints, {probe::sm_axis(), values("latency_cycles", "latency", "cycles")},
@@ -256,7 +256,7 @@ std::string plotted(SampleTable table) {
   return report::plot_svg(report::charts_of("", "value", attribute).at(0)).text();
 }
 
-// All of it is evicted, but for noise.
+// All of it is evicted, except for noise.
 TEST(Formats, NoiseAboutAllOrNothingIsOfOneColour) {
   const std::vector<Column> columns = {axis("victim_sm", "victim"), axis("evictor_sm", "evictor"),
                                        values("part", "part")};
@@ -268,7 +268,7 @@ TEST(Formats, NoiseAboutAllOrNothingIsOfOneColour) {
   EXPECT_EQ(strengths({0.01, 1.01, -0.02, 1}), 2U);
 }
 
-// Rows of a map that stand beside their likes have numbers that go to and fro.
+// A map whose rows are grouped by similarity has numbers that do not ascend or descend.
 TEST(Formats, TicksOfAMapGoOneWayOrAreNone) {
   const std::vector<Column> columns = {probe::sm_axis(), axis("line_bytes", "line", "B"),
                                        values("cycles", "latency", "cycles")};
@@ -292,7 +292,7 @@ double children_cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Of the processor rather than of the clock: other tests run beside this one.
+// Measures processor time, because other tests run beside this one.
 TEST(Formats, AreQuickAndSmall) {
   if (test::kSanitized) GTEST_SKIP() << "the sanitizers take time and memory of their own";
   const test::TemporaryFolder folder;
@@ -301,7 +301,7 @@ TEST(Formats, AreQuickAndSmall) {
     std::string report;
     double most_seconds;
   };
-  // A report is promised to take under 0.3 s; the large one is larger than any GPU's.
+  // The promise for a report is less than 0.3 s; the large one exceeds any GPU's.
   for (const auto& [report, most_seconds] :
        {Case{GPUTOPO_SOURCE_DIR "/tests/reports/h200.json", 0.3}, Case{folder.file("large.json"), 1.0}}) {
     for (const char* format : {"html", "markdown", "svg", "csv", "json"}) {
@@ -311,7 +311,7 @@ TEST(Formats, AreQuickAndSmall) {
           test::run_command(GPUTOPO_BINARY " show " + report + " --" + format + " " + out);
       ASSERT_EQ(result.exit_code, 0) << result.err;
       EXPECT_LT(children_cpu_seconds() - before, most_seconds) << report << " as " << format;
-      // The page is promised to be under 3 MiB; Markdown has a picture of each of 74 plots.
+      // The promise for a page is less than 3 MiB; Markdown has a picture of each of 74 plots.
       const bool is_json = std::string(format) == "json";
       EXPECT_LT(read_file(out).size(), (std::string(format) == "markdown" ? 6u : is_json ? 4u : 3u) << 20) << format;
     }
@@ -348,17 +348,17 @@ TEST(Thin, KeepsMapsWhole) {
   SampleTable map = map_of(100, 50);
   EXPECT_TRUE(report::is_whole_map(map));
   EXPECT_EQ(report::thinned(map).row_count(), 5000u);
-  map.data[0].back() = 0;  // a hole, and a cell twice
+  map.data[0].back() = 0;  // one cell missing, one twice
   EXPECT_FALSE(report::is_whole_map(map));
   EXPECT_LE(report::thinned(map).row_count(), report::kMaxRows);
-  // What is drawn as lines is none, whatever its shape.
+  // A table drawn as lines is no map, whatever its shape.
   SampleTable lines = map_of(100, 50);
   lines.plot = Plot::kLine;
   EXPECT_FALSE(report::is_whole_map(lines));
   EXPECT_LE(report::thinned(lines).row_count(), report::kMaxRows);
 }
 
-// Curves give way, maps stay.
+// Curves are thinned, maps stay.
 TEST(Thin, ToABudgetOfAllTables) {
   const Topology large = large_topology();
   const Topology thin = report::thinned_to(large, 200000);
@@ -442,7 +442,7 @@ TEST(Chart, AxesAreNamedByTheirColumns) {
   EXPECT_EQ(density.y.column, "raw_latency_cycles");
   EXPECT_EQ(density.weight.label, "loads");
   EXPECT_THAT(density.series, testing::IsEmpty());
-  // Whatever the names of the columns are, and wherever they stand in the table.
+  // Regardless of the columns' names and order.
   const report::Chart line = chart_of(
       table_of("b", Plot::kLine, {values("loads", "bandwidth", "B/s"), axis("victim_sm", "blocks")}, {{5, 6}, {1, 2}}));
   EXPECT_EQ(line.x.label, "blocks");
@@ -450,7 +450,7 @@ TEST(Chart, AxesAreNamedByTheirColumns) {
   EXPECT_EQ(line.y.unit, "B/s");
 }
 
-// What it would need is not there.
+// The table lacks the columns that the plot needs.
 TEST(Chart, ATableWithoutTheColumnsOfItsPlotHasNone) {
   EXPECT_EQ(chart_of(table_of("a", Plot::kMap, {axis("x", "x"), kLatencyColumn}, {{1, 2}, {3, 4}})).plot, Plot::kNone);
   EXPECT_EQ(chart_of(table_of("a", Plot::kLine, {axis("x", "x"), axis("y", "y")}, {{1}, {3}})).plot, Plot::kNone);
@@ -490,7 +490,7 @@ TEST(Chart, ColumnsAndGroupsOfRowsAreALineEach) {
   EXPECT_THAT(labels, testing::ElementsAre("load, stride 4", "load, stride 8", "store, stride 4", "store, stride 8"));
 }
 
-// Shapes that were tried twice: a line would go up and down at one place.
+// Shapes that were tried twice: a line would go up and down at the same x.
 TEST(Chart, SeveralValuesAtOnePlaceArePoints) {
   const std::vector<Column> columns = {axis("blocks", "blocks"), series("threads", "threads"), kLatencyColumn};
   EXPECT_EQ(chart_of(table_of("a", Plot::kLine, columns, {{1, 2, 1, 2}, {8, 8, 16, 16}, {3, 4, 5, 6}})).plot,
@@ -507,7 +507,7 @@ TEST(Chart, NumbersOfSmsAreNoQuantity) {
   EXPECT_TRUE(chart.y.logarithmic);
 }
 
-// The least and the greatest of an interval are no lines of their own.
+// The bounds of an interval are no lines.
 TEST(Chart, BoundsOfAnIntervalAreNoLines) {
   const report::Chart chart = chart_of(table_of("a", Plot::kLine,
                                                 {axis("x", "x"),
@@ -538,13 +538,13 @@ TEST(Chart, MarksAreTheDetailsThatTheTableNames) {
   const std::vector<report::Chart> charts = report::charts_of("", "latency", latency);
   EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("latency", "p50"));
   EXPECT_EQ(charts[0].marks[0].value, 40);
-  // The timer's cost is in the samples, and in no plot of them.
+  // The samples include the timer cost, but their plots do not.
   EXPECT_THAT(charts[0].column("raw_latency_cycles"), testing::ElementsAre(30, 40, 50));
   EXPECT_EQ(charts[0].x.label, "latency");
   EXPECT_THAT(labels_of(charts.at(1)), testing::ElementsAre("latency", "level 1", "level 2", "level 3"));
 }
 
-// What the timer adds to latencies it does not add to footprints.
+// The timer adds to latencies but not to footprints.
 TEST(Chart, TheTimerIsTakenOffRawLatenciesAlone) {
   Attribute size = api_value(4096.0, "B");
   size.details = {{"first_miss_bytes", 5000.0}, {"hit_cycles", 40.0}};
@@ -562,7 +562,7 @@ TEST(Chart, TheTimerIsTakenOffRawLatenciesAlone) {
   EXPECT_THAT(chart.column("raw_latency_cycles"), testing::ElementsAre(30, 270));
 }
 
-// Plots of two reports share their axes: a timer that takes longer is no slower cache.
+// Plots of two reports share their axes: a slower timer must not look like a slower cache.
 TEST(Chart, ReportsWithOtherTimersAreAlike) {
   const auto drawn_with = [](double timer_cycles) {
     Attribute latency = api_value(40.0, "cycles");
@@ -575,7 +575,7 @@ TEST(Chart, ReportsWithOtherTimersAreAlike) {
   EXPECT_EQ(drawn_with(30), drawn_with(47));
 }
 
-// A table that does not know its timer shows what it has, and says so.
+// If a table does not know its timer cost, it shows raw latencies and says so.
 TEST(Chart, RawLatenciesOfAnUnknownTimerAreCalledSo) {
   Attribute latency = api_value(40.0, "cycles");
   latency.samples = {table_of("levels", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70}, {9, 1}})};
@@ -598,7 +598,7 @@ TEST(Chart, TheKneeIsAMark) {
   EXPECT_FALSE(chart.marks[2].across);
 }
 
-// Slopes and other figures in the unit of an axis that have no place on it.
+// Slopes and other figures may share the unit of an axis without having a place on it.
 TEST(Chart, AMarkFarFromAllSamplesIsNone) {
   Attribute cost = api_value(2.0, "cycles");
   cost.details = {{"conflict_free_cycles", 23.1}, {"broadcast_cycles", 23.1}};
@@ -610,7 +610,7 @@ TEST(Chart, AMarkFarFromAllSamplesIsNone) {
   const report::Chart chart = report::charts_of("", "conflict cost", cost).at(0);
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("conflict free, broadcast"));
   EXPECT_THAT(chart.series, SizeIs(2));
-  // A peak that theory allows lies a little above.
+  // A theoretical peak is slightly above the samples.
   Attribute bandwidth = api_value(4.7e12, "B/s");
   bandwidth.details = {{"theoretical_bytes_per_second", 4.8e12}};
   bandwidth.samples = {table_of("repeats", Plot::kLine,
@@ -621,7 +621,7 @@ TEST(Chart, AMarkFarFromAllSamplesIsNone) {
               testing::ElementsAre("read bandwidth", "theoretical"));
 }
 
-// Samples that differ little, far below a peak in theory: the axis shows how they differ, and words have the peak.
+// Samples that differ little, far below a theoretical peak: the axis shows their differences, and text gives the peak.
 TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
   Attribute bandwidth = api_value(4.7e12, "B/s");
   bandwidth.details = {{"theoretical_bytes_per_second", 5.3e12}};
@@ -633,7 +633,7 @@ TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("read bandwidth"));
   ASSERT_THAT(chart.beyond, SizeIs(1));
   EXPECT_THAT(report::figure(0, chart).text(), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
-  // The line itself goes up and down by most of the plot's height.
+  // The line itself covers most of the plot's height.
   const std::string svg = report::plot_svg(chart).text();
   const std::size_t path = svg.find("<path class=\"series series-1\" stroke-width=\"1.5\" d=\"M");
   ASSERT_NE(path, std::string::npos);
@@ -665,7 +665,7 @@ TEST(Chart, SaysHowManySeriesItLeavesOut) {
   const report::Chart chart = chart_of(table);
   EXPECT_THAT(chart.series, SizeIs(8));
   EXPECT_EQ(chart.series_left_out, 4u);
-  // Where each x comes once, the other columns went along with it.
+  // If each x occurs once, the other columns are no series of their own.
   table.data = {{}, {}, {}};
   for (int i = 1; i < 20; ++i) {
     for (auto& column : table.data) column.push_back(i);
@@ -682,7 +682,7 @@ TEST(Chart, MarksTheValueAndBothEdges) {
   EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("size", "first miss", "all miss"));
   EXPECT_EQ(charts[0].marks[0].low, 192512);
   EXPECT_FALSE(charts[0].marks[0].across);
-  // Where both axes are in its unit a value is a y: what was measured.
+  // If both axes have the value's unit, the value belongs to y, the measured axis.
   EXPECT_EQ(charts.at(1).title, "L1, by carve out");
   EXPECT_THAT(labels_of(charts[1]), testing::ElementsAre("size"));
   EXPECT_TRUE(charts[1].marks[0].across);

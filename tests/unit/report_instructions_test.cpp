@@ -1,4 +1,4 @@
-// Operations in reports: written and read again, in every format, compared and checked.
+// Operations in reports: written and read back, in every format, compared and checked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(InstructionsInReports, AreWrittenAndReadAgain) {
   const std::string json = to_json(topology);
   EXPECT_THAT(json, HasSubstr("\"instructions\": {"));
   EXPECT_EQ(read_json(json).instructions, topology.instructions);
-  // A report without any has no such member.
+  // A report without operations has no such member.
   EXPECT_THAT(to_json(test::sample_topology()), Not(HasSubstr("instructions\"")));
 }
 
@@ -63,7 +63,7 @@ TEST(InstructionsInReports, AreInEveryFormat) {
   EXPECT_THAT(check_to_prometheus({}, topology), HasSubstr("operation=\"fma.f32\""));
 }
 
-// As a default run has them.
+// The report of a default run.
 TEST(InstructionsInReports, AreOneParagraphWhereOnlyLatenciesAreKnown) {
   Topology topology = with_operations();
   for (Instruction& instruction : topology.instructions) {
@@ -72,7 +72,7 @@ TEST(InstructionsInReports, AreOneParagraphWhereOnlyLatenciesAreKnown) {
   }
   const std::string whole = to_terminal(topology, {.width = 100});
   EXPECT_THAT(whole, HasSubstr("latency of operations in cycles: fma.f32 4.03\n"));
-  EXPECT_THAT(whole, Not(HasSubstr("of a lane per clock")));  // the table of all
+  EXPECT_THAT(whole, Not(HasSubstr("of a lane per clock")));  // from the table of all operations
   const std::string screen = to_terminal(topology, {.width = 80, .height = 24});
   EXPECT_LE(std::ranges::count(screen, '\n'), 24);
   EXPECT_THAT(to_markdown(topology), HasSubstr("| fma.f32 | Fused multiply-add | 4.03 cycles | - |"));
@@ -83,7 +83,7 @@ TEST(InstructionsInReports, AreComparedAndChecked) {
   const CheckResult slower = check(with_operations(64), with_operations(), default_tolerances());
   ASSERT_THAT(slower.violations, SizeIs(1));
   EXPECT_EQ(slower.violations[0].element, "instructions.fma.f32");
-  // What one report was not asked for is no difference.
+  // Values that one report did not request are no differences.
   EXPECT_THAT(check(test::sample_topology(), with_operations(), default_tolerances()).violations, IsEmpty());
 }
 

@@ -33,7 +33,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-// The sample's JSON with one change.
+// The error for the sample's JSON with one change.
 template <typename Change>
 std::string error_after(const Change& change) {
   auto json = nlohmann::ordered_json::parse(to_json(sample_topology()));
@@ -48,7 +48,7 @@ TEST(ReportJson, WritesTheSameTextAgain) {
   EXPECT_EQ(to_json(read_json(text)), text);
 }
 
-// What the page shows beside each value can be looked up in the JSON, and is what `get` takes.
+// The page shows a path beside each value, which is its place in the JSON and an argument of `get`.
 TEST(ReportJson, HasEachValueWherePagesSay) {
   for (const char* name : {"h200", "gt200", "mi300x"}) {
     const std::string text = read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json");
@@ -59,7 +59,7 @@ TEST(ReportJson, HasEachValueWherePagesSay) {
       for (const auto& [id, attribute] : *group.attributes) {
         std::string path = report::json_path(group.id, id);
         EXPECT_EQ(report::value_at(topology, path), attribute) << path;
-        // As a JSON pointer: operations have points in their names.
+        // The lookup uses a JSON pointer, because names of operations contain points.
         const std::size_t open = path.find("[\"");
         std::string name_of_operation;
         if (open != std::string::npos) {
@@ -223,7 +223,7 @@ TEST(ReportJson, ThinsSamplesOnceAndForAll) {
   const SampleTable& thin = read.find_attribute("l1", "size")->samples[0];
   EXPECT_LE(thin.row_count(), 2000u);
   EXPECT_EQ(thin.measured_rows, 10002u);
-  EXPECT_THAT(thin.data[0], testing::Contains(10777));  // where the outlier is
+  EXPECT_THAT(thin.data[0], testing::Contains(10777));  // the outlier
 }
 
 TEST(ReportJson, RefusesSamplesThatAreNoTable) {
@@ -239,14 +239,14 @@ TEST(ReportJson, RefusesSamplesThatAreNoTable) {
               HasSubstr("'pie' is not a kind of plot"));
 }
 
-// python3-jsonschema is Debian's; no C++ validator is.
+// Debian packages python3-jsonschema, but no C++ validator.
 class ReportSchema : public ::testing::Test {
  protected:
   void SetUp() override {
     static const bool has_validator = test::run_command("python3 -c 'import jsonschema'").exit_code == 0;
     if (!has_validator) GTEST_SKIP() << "python3-jsonschema is not installed";
   }
-  // What is wrong with each report; empty where nothing is. All at once: Python takes longer to start than to look.
+  // The error of each report, empty if there is none. One call checks all, because starting Python takes longest.
   static std::vector<std::string> errors_of(const std::vector<std::string>& reports,
                                             const std::string& schema = "schema.json") {
     const test::TemporaryFolder folder;
@@ -261,7 +261,7 @@ class ReportSchema : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return nlohmann::json::parse(result.out).get<std::vector<std::string>>();
   }
-  // Of a program's report of its own, by its command line.
+  // The program's own report for this command line.
   static std::string report_of(const std::string& arguments, const std::string& kind) {
     const test::CommandResult report = test::run_command(GPUTOPO_BINARY " " + arguments + " --quiet --json -");
     EXPECT_THAT(report.out, HasSubstr(kind)) << arguments << report.err;
@@ -272,7 +272,7 @@ class ReportSchema : public ::testing::Test {
 TEST_F(ReportSchema, AcceptsWhatIsWritten) { EXPECT_THAT(errors_of({to_json(sample_topology())}), Each(IsEmpty())); }
 
 TEST_F(ReportSchema, AcceptsWhatTheProgramWrites) {
-  // In full, of old and of AMD GPUs, of a recording, of a selection, and ended by the budget.
+  // A full run, an old GPU and an AMD GPU, a recording, a selection, and a run that the budget ended.
   std::vector<std::string> reports;
   for (const char* arguments :
        {"replay " GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo --full", "--device sim:gt200", "--device sim:mi210",
@@ -293,7 +293,7 @@ TEST_F(ReportSchema, AcceptsWhatTheProgramWritesOfNodes) {
     broken.push_back(json.dump());
   }
   EXPECT_THAT(errors_of(reports, "node_schema.json"), AllOf(SizeIs(3), Each(IsEmpty())));
-  // And nothing else.
+  // Anything else is refused.
   EXPECT_THAT(errors_of(broken, "node_schema.json"), AllOf(SizeIs(3), Each(Not(IsEmpty()))));
 }
 

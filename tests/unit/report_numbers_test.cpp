@@ -1,4 +1,4 @@
-// Every number appears the same in every format: the model is walked, and each value looked up in all of them.
+// Every number is the same in every format: the test walks the model and looks up each value in all formats.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using report::ValueGroup;
 using test::saved_report;
 using ::testing::HasSubstr;
 
-// Words with one blank between: what wraps in one format does not in another.
+// Words separated by one blank, because formats wrap lines differently.
 std::string words(const std::string& text) {
   std::istringstream stream(text);
   std::string result;
@@ -40,7 +40,7 @@ std::string without_backslashes(std::string text) {
   return text;
 }
 
-// What stands below a heading, to the next one of them.
+// The text from a heading to the next of `headings`.
 std::string below(const std::string& text, const std::string& heading, const std::vector<std::string>& headings) {
   const std::size_t begin = text.find(heading);
   if (begin == std::string::npos) return "";
@@ -49,13 +49,13 @@ std::string below(const std::string& text, const std::string& heading, const std
   return text.substr(begin, end - begin);
 }
 
-// Of one group, so that the number of another is not taken for its own.
+// The text of one group, so that a number of another group is not found instead.
 struct Part {
   std::string terminal;
   std::string markdown;
 };
 
-// Everything that one report is rendered to, made once.
+// All formats of one report, rendered once.
 struct Formats {
   explicit Formats(const Topology& topology)
       : json(nlohmann::json::parse(to_json(topology))),
@@ -92,7 +92,7 @@ struct Formats {
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// From `begin`, which is there once, to `end`.
+// The text from `begin`, which occurs once, to `end`.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
   const std::size_t at = text.find(begin);
   return at == std::string::npos ? "" : text.substr(at, text.find(end, at) - at);
@@ -105,7 +105,7 @@ const nlohmann::json* json_value(const Formats& formats, const ValueGroup& group
   return place->contains(group.id) && place->at(group.id).contains(id) ? &place->at(group.id).at(id) : nullptr;
 }
 
-// The sample of Prometheus in base units: a metric with the name of the attribute and the labels of what it is of.
+// Whether Prometheus has the value in base units: a metric with the attribute's name and its element's labels.
 bool prometheus_has(const std::string& text, const ValueGroup& group, const std::string& id,
                     const Attribute& attribute) {
   const std::map<std::string, std::pair<std::string, double>> units = {
@@ -129,7 +129,7 @@ bool prometheus_has(const std::string& text, const ValueGroup& group, const std:
   for (std::string line; std::getline(lines, line);) {
     const std::size_t end = line.find(label);
     if (!line.starts_with(name) || end == std::string::npos) continue;
-    // Of other units the name ends with the unit itself.
+    // With other units, the name ends with the unit itself.
     if (unit != units.end() && line[name.size()] != '{') continue;
     const double value = std::stod(line.substr(end + label.size()));
     if (std::abs(value - *attribute.number() * factor) <= 1e-12 * std::abs(value)) return true;
@@ -137,14 +137,14 @@ bool prometheus_has(const std::string& text, const ValueGroup& group, const std:
   return false;
 }
 
-// The columns of the table for papers, the first of which is the memory.
+// The columns of the table for papers; the first is the memory.
 const std::map<std::string, int>& latex_columns() {
   static const std::map<std::string, int> kColumns = {{"size", 1},    {"line_size", 2},      {"fetch_granularity", 3},
                                                       {"latency", 4}, {"read_bandwidth", 5}, {"write_bandwidth", 6}};
   return kColumns;
 }
 
-// What a cell of that table says, as a number in base units.
+// The number in a cell of that table, in base units.
 std::optional<double> latex_number(const std::string& row, const std::string& id) {
   const std::map<std::string, double> binary = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
   std::istringstream cells(row);
@@ -160,7 +160,7 @@ std::optional<double> latex_number(const std::string& row, const std::string& id
   return id.ends_with("bandwidth") ? value * 1e9 : value;
 }
 
-// The formats that show a part of the values, and lack one of these.
+// The formats that show only some of the values and lack this one.
 std::vector<std::string> lacking_in_part(const Formats& formats, const MemoryElement& element, const std::string& id,
                                          const Attribute& attribute) {
   std::vector<std::string> missing;
@@ -170,7 +170,7 @@ std::vector<std::string> lacking_in_part(const Formats& formats, const MemoryEle
     constexpr double kRounding = 6e-4;  // four digits
     if (std::abs(number - *attribute.number()) > kRounding * *attribute.number()) missing.push_back("LaTeX of " + id);
   }
-  // The text of a part that is pointed at has a line for each value, below the name of the memory.
+  // The text shown when pointing at a part has a line for each value, below the name of the memory.
   const std::string box = between(formats.svg, fmt::format("data-elements=\"{}\"", element.id), "</title>");
   const std::string line =
       fmt::format("\n{}: {}", report::readable(id), report::escaped(report::brief_value_text(attribute)));
@@ -178,7 +178,7 @@ std::vector<std::string> lacking_in_part(const Formats& formats, const MemoryEle
   return missing;
 }
 
-// The formats that lack the number of the model, or a text of it that they must have.
+// The formats that lack the number of the model, or one of its required texts.
 std::vector<std::string> lacking(const Formats& formats, const ValueGroup& group, const std::string& id,
                                  const Attribute& attribute) {
   std::vector<std::string> missing;
@@ -234,7 +234,7 @@ TEST_P(Numbers, AreTheSameInEveryFormat) {
   EXPECT_GE(seen, kLeast) << "of the saved reports, so that a walk over nothing is no success";
 }
 
-// The walk above is no formality: of a model in which a number is another every format is found to lack it.
+// Shows that the walk above can fail: with another number in the model, every format lacks it.
 TEST_P(Numbers, AreMissedWhereTheyAreOthers) {
   const Topology topology = saved_report(GetParam());
   const Formats formats(topology);
@@ -252,11 +252,11 @@ TEST_P(Numbers, AreMissedWhereTheyAreOthers) {
   }
 }
 
-// LaTeX and the drawing have a part of the numbers; what they have is the same.
+// LaTeX and the drawing show only some of the numbers, but the same ones.
 TEST_P(Numbers, OfPapersAndDrawingsAreTheSame) {
   const Topology topology = saved_report(GetParam());
   const Formats formats(topology);
-  std::map<std::string, int> missed;  // of the numbers that are others, by format
+  std::map<std::string, int> missed;  // changed numbers that are missing, by format
   for (const MemoryElement& element : topology.memory) {
     for (const auto& [id, attribute] : element.attributes) {
       if (!attribute.number()) continue;
@@ -268,12 +268,12 @@ TEST_P(Numbers, OfPapersAndDrawingsAreTheSame) {
       }
     }
   }
-  constexpr int kLeast = 20;  // so that a walk over nothing is no success
+  constexpr int kLeast = 20;  // the walk must find something
   EXPECT_GE(missed["LaTeX"], kLeast);
   EXPECT_GE(missed["SVG"], kLeast);
 }
 
-// The tables for a look have the same numbers, in fewer words.
+// The short tables have the same numbers in fewer words.
 TEST_P(Numbers, OfTheTableAreThoseOfTheValues) {
   const Topology topology = saved_report(GetParam());
   const std::string terminal = words(to_terminal(topology, {4000, false, false}));
@@ -285,13 +285,13 @@ TEST_P(Numbers, OfTheTableAreThoseOfTheValues) {
     if (size == nullptr || !size->number() || !holds(svg, element.title)) continue;
     ++drawn;
     const std::string text = report::value_text(*size);
-    // Of caches that are one the box in the tree says the size of the first.
+    // If several elements are one cache, the box in the tree shows the size of the first.
     const bool is_one_of_several = !report::partners_of(topology, element).empty();
     EXPECT_TRUE(is_one_of_several || holds(tree, text)) << element.id << " " << text;
     EXPECT_TRUE(holds(svg, text)) << element.id << " " << text;
     EXPECT_TRUE(holds(terminal, text)) << element.id << " " << text;
   }
-  constexpr int kLeast = 5;  // so that a walk over nothing is no success
+  constexpr int kLeast = 5;  // the walk must find something
   EXPECT_GE(drawn, kLeast);
 }
 

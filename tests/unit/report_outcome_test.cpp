@@ -1,4 +1,4 @@
-// The exit code that a finished report means.
+// The exit code for a finished report.
 #include <gtest/gtest.h>
 
 #include "cli/outcome.h"
@@ -7,7 +7,7 @@
 namespace gputopo::cli {
 namespace {
 
-// A complete report in which every promised value is there, but for one.
+// A complete report in which all promised values but one are there.
 Topology topology_with(Reason reason, bool complete = true) {
   Topology topology;
   topology.vendor = "NVIDIA";

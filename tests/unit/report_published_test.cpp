@@ -74,7 +74,7 @@ TEST(Published, IsOfTheGpuOfThisNameAlone) {
   EXPECT_THAT(report::published_beside(topology), IsEmpty());
 }
 
-// The file itself: names of the catalogue, finite numbers, a source and its kind for each.
+// The file itself: names of the catalog, finite numbers, and a source and its kind for each value.
 TEST(Published, EveryValueHasASourceAndANameThatReportsUse) {
   const nlohmann::json file = nlohmann::json::parse(report::kPublishedJson);
   const std::set<std::string> kinds = {"vendor doc", "peer reviewed", "preprint", "article", "tool measured"};

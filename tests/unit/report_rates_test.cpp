@@ -1,4 +1,4 @@
-// That bandwidths say what they are of: of an SM a clock, or of the whole chip.
+// Bandwidths say what they refer to: an SM per clock, or the whole chip.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Rates, TheTableHasBytesPerClockBesideTheBandwidth) {
   EXPECT_THAT(to_terminal(saved_report("mi300x"), {.width = 100, .height = 60}), HasSubstr("  /CU "));
 }
 
-// 4245812473157 B/s at 1979.2 MHz on 132 SMs: of what tells nothing by the clock itself.
+// 4245812473157 B/s at 1979.2 MHz on 132 SMs, for a value that gives no rate per clock itself.
 TEST(Rates, FollowFromTheClockAndTheNumberOfSms) {
   EXPECT_EQ(report::chip_of(saved_report("h200")).in_unit.back().rate, "16.25 B/clk/SM");
 }
@@ -52,7 +52,7 @@ TEST(Rates, WhatIsUnknownIsNotDivided) {
   Topology topology = saved_report("h200");
   get_or_add(topology.compute, AttributeId::kSmCount) = unavailable(Reason::kNotSupported, "");
   const report::Chip chip = report::chip_of(topology);
-  EXPECT_EQ(chip.in_unit.back().rate, "4.25 TB/s in all SMs");  // of clusters, which tell nothing by the clock
+  EXPECT_EQ(chip.in_unit.back().rate, "4.25 TB/s in all SMs");  // the bandwidth of clusters gives no rate per clock
 }
 
 Attribute bandwidth_at(double mhz) {
@@ -64,7 +64,7 @@ Attribute bandwidth_at(double mhz) {
   return bandwidth;
 }
 
-// What is carved out of the memory whose banks are known is bounded by them; its writes go elsewhere.
+// The banks bound a cache that shares their memory; its writes go elsewhere.
 TEST(Rates, BanksBoundACacheInTheSameMemory) {
   Topology topology;
   get_or_add(topology.compute, AttributeId::kSmCount) = api_value(std::int64_t{10}, "");

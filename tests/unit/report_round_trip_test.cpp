@@ -1,4 +1,4 @@
-// Whatever an attribute holds, a report that is written and read again holds it too.
+// A report that is written and read back keeps every attribute.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ class RandomAttributes {
   bool is_likely() { return (random_() & 1) != 0; }
   std::string one_of(std::vector<std::string> texts) { return texts[random_() % texts.size()]; }
   std::int64_t integer() { return static_cast<std::int64_t>(random_() >> (random_() % 64)) * (is_likely() ? 1 : -1); }
-  // Of either sign and of any magnitude, with all the digits that a number may have.
+  // Either sign, any magnitude, and all the digits that a number may have.
   double number() {
     const double digits = std::uniform_real_distribution(-10.0, 10.0)(random_);
     return digits * std::pow(10, static_cast<int>(random_() % 31) - 15);

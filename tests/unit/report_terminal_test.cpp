@@ -50,7 +50,7 @@ TEST(Terminal, SaysWhatMattersAroundTheTable) {
   EXPECT_THAT(roomy, HasSubstr("l2: measured size 60 MiB, write bandwidth"));
 }
 
-// docs/questions.md. What the simulated GPUs show there is held by the tests of the command.
+// See docs/questions.md. The tests of the command check what the simulated GPUs show there.
 TEST(Terminal, AnswersWhatIsAskedFirst) {
   Topology topology = test::sample_topology();
   topology.complete = true;
@@ -71,7 +71,7 @@ TEST(Terminal, AnswersWhatIsAskedFirst) {
               HasSubstr("TLB reach: none found; 'gputopo get tlb_l1.reach' says why\n"));
 }
 
-// A line below the headings, empty lines and all of each reason: what gives way, in this order.
+// These are dropped, in this order: empty lines, the line below the headings, the full text of each reason.
 TEST(Terminal, GivesUpWhatHelpsTheEyeFirst) {
   Topology topology = test::sample_topology();
   topology.complete = true;
@@ -88,7 +88,7 @@ TEST(Terminal, GivesUpWhatHelpsTheEyeFirst) {
   EXPECT_THAT(small, HasSubstr("\n[1] not supported: arrays hold"));
 }
 
-// The table and the warnings stay, whatever the screen.
+// The table and the warnings stay on any screen.
 TEST(Terminal, FitsTheScreenAsFarAsItCan) {
   Topology topology = test::sample_topology();
   for (int i = 0; i < 60; ++i) {
@@ -183,7 +183,7 @@ TEST(Terminal, SpeaksOfTlbsOnlyWhereThereAreSome) {
   EXPECT_FALSE(has_phrase());
 }
 
-// What several SMs share is no part of one of them.
+// A cache that several SMs share is not part of one SM.
 TEST(Terminal, BoxesOfSharedCachesStandOutsideOfTheSm) {
   const std::string text = to_tree(read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json")), {});
   const std::size_t sm = text.find("132 x SM, each with");
@@ -191,7 +191,7 @@ TEST(Terminal, BoxesOfSharedCachesStandOutsideOfTheSm) {
   EXPECT_LT(text.find("one for 2 SMs"), sm);
   EXPECT_LT(text.find("one for 16 to 18 SMs"), sm);
   EXPECT_GT(text.find("Shared memory:"), sm);
-  // Of constants and of code, and drawn once.
+  // One cache for constants and code, drawn once.
   EXPECT_THAT(text, HasSubstr("Constant L1.5 cache = L2 instruction cache"));
 }
 

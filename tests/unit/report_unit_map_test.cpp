@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 Attribute groups(UnitGroups map) { return api_value(std::move(map), ""); }
 
-// Eight SMs: two partitions of four, pairs behind one cache.
+// Eight SMs: two partitions of four, and pairs behind one cache.
 Topology mapped() {
   Topology topology = test::sample_topology();
   get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{8}, "");
@@ -35,7 +35,7 @@ TEST(UnitMap, SaysAMapInAFewWords) {
   EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {2, 3}, {4}}}), "2 groups of 2, 1 group of 1");
   EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"texture", "readonly"}), "");
   EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1"}), "");  // a text is no map
-  EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {1, 2}}}), "");     // an SM in two is none
+  EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {1, 2}}}), "");     // nor are groups that share an SM
   EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {}}}), "");
   EXPECT_EQ(report::unit_groups_text(UnitGroups{}), "");
   EXPECT_THAT(report::unit_groups_ranges(UnitGroups{{{0, 1, 2}, {7, 4}}}), ElementsAre("0-2", "4, 7"));
@@ -56,7 +56,7 @@ TEST(UnitMap, LeavesOutWhatCrossesAnotherLevel) {
   get_or_add(topology.memory[3].attributes, "shared_between") = groups({{{0, 2}, {1, 3}, {4, 5}, {6, 7}}});
   EXPECT_THAT(report::unit_levels(topology), SizeIs(1));
   get_or_add(topology.memory[3].attributes, "shared_between") = groups({{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}});
-  EXPECT_THAT(report::unit_levels(topology), SizeIs(1));  // every SM has its own
+  EXPECT_THAT(report::unit_levels(topology), SizeIs(1));  // each SM has its own
 }
 
 TEST(UnitMap, DiesAreALevel) {
@@ -84,7 +84,7 @@ TEST(UnitMap, IsDrawnAndListed) {
   EXPECT_THAT(to_terminal(mapped(), {}), Not(HasSubstr("0+1+4+5")));
 }
 
-// Two GPCs of six SMs that cross the parts of L2, with a cache each, and pairs with one.
+// Two GPCs of six SMs, each with a cache, that cross the partitions of L2; each pair of SMs has a cache, too.
 Topology with_gpcs() {
   Topology topology = test::sample_topology();
   topology.vendor = "NVIDIA";
@@ -117,7 +117,7 @@ TEST(ChipDrawing, HasCachesWhereTheyAre) {
   EXPECT_LT(tpc, sm);
   EXPECT_LT(sm, svg.rfind(">L1 instruction cache<"));
   EXPECT_LT(svg.rfind(">L1 instruction cache<"), svg.rfind(">L2 instruction cache<"));
-  // At the foot of each GPC: the one of the enlarged SM has its figures on a line of their own.
+  // At the foot of each GPC. For the enlarged SM's GPC, the figures are on a separate line.
   EXPECT_THAT(svg, HasSubstr("class=\"foot\">L2 instruction"));
   EXPECT_THAT(svg, HasSubstr("cell of-part-1"));
   EXPECT_THAT(svg, HasSubstr("cell of-part-2"));
@@ -159,8 +159,7 @@ TEST(Chip, ACacheOfAllSmsIsOutsideOfThem) {
   EXPECT_EQ(report::chip_of(topology).in_unit.back().shared_by, "2 SMs");
 }
 
-// What was measured of it counts for more than what the catalogue says of an element, and of one that is not in the
-// catalogue the report is asked alone.
+// Measured values take precedence over the catalog's place of an element, and count alone for unknown elements.
 TEST(Chip, AnElementStandsWhereTheReportOrTheCataloguePutsIt) {
   Topology topology = test::sample_topology();
   topology.memory = {{"l2", "L2 cache", {{"size", api_value(1e6, "B")}}},

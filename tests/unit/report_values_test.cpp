@@ -1,4 +1,4 @@
-// How values read: parts that are far, bounds, intervals.
+// The text of values: far parts, bounds, intervals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Values, TheFarPartStandsBesideTheNearOne) {
   }
 }
 
-// Of memory the value is of all lines, whatever the distance.
+// The value of memory covers all lines, regardless of their distance.
 TEST(Values, AMeanOfBothPartsIsNoNearPart) {
   const Topology topology = saved_report("h200");
   const Attribute* latency = topology.find_attribute("device", "latency");
@@ -75,7 +75,7 @@ TEST(Values, WhatIsMarkedAsWideHasItsInterval) {
   EXPECT_THAT(to_terminal(topology, {.width = 100, .height = 100}), Not(HasSubstr("size (")));
 }
 
-// The cache of code says that constants share it; that of constants says nothing.
+// The instruction cache says that constants share it; the constant cache says nothing.
 TEST(Values, RowsOfOneCacheHaveOneLetterWhicheverSaysSo) {
   const Topology topology = saved_report("h200");
   std::istringstream lines(to_terminal(topology, {.width = 80, .height = 40}));
@@ -92,7 +92,7 @@ TEST(Values, RowsOfOneCacheHaveOneLetterWhicheverSaysSo) {
   EXPECT_THAT(report::partners_of(topology, *topology.find_memory("icache_l2")), ElementsAre("constant_l15"));
 }
 
-// Four of ten rows were values that no such element has.
+// Otherwise four of ten rows would be values that the element cannot have.
 TEST(Values, CsvHasEveryReasonButThatThereCannotBeOne) {
   Topology topology = test::sample_topology();
   topology.memory.resize(1);
@@ -110,7 +110,7 @@ TEST(Values, WhatIsInferredIsNotExact) {
   EXPECT_EQ(report::interval_text(attribute), "");
 }
 
-// As JavaScript has it, too: web/test/browser.mjs.
+// The same rounding as in JavaScript: web/test/browser.mjs.
 TEST(Values, HalvesAreRoundedUp) {
   EXPECT_EQ(report::significant(284.45, 4), "284.5");
   EXPECT_EQ(report::significant(1.005, 3), "1.01");

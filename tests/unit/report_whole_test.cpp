@@ -1,4 +1,4 @@
-// That no format for readers loses a number, and that nothing is referred to that is not there.
+// Formats for readers lose no number, and every reference has a target.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class Whole : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Reports, Whole, ::testing::Values("sample", "h200", "mi300x", "gt200"),
                          [](const auto& name) { return name.param; });
 
-// Lines that were wrapped as one, and Markdown's backslashes left out.
+// Joins wrapped lines and drops Markdown's backslashes.
 std::string unwrapped(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -39,7 +39,7 @@ std::string unwrapped(const std::string& text) {
   return result;
 }
 
-// What a reader is to find of an attribute: its value, its interval, each of its details and conditions.
+// The texts that a reader must find: the value, its interval, each of its details and conditions.
 std::vector<std::string> phrases_of(const Attribute& attribute) {
   std::vector<std::string> phrases = {report::whole_value_text(attribute), report::interval_text(attribute)};
   for (const NamedValues* named : {&attribute.details, &attribute.conditions}) {
@@ -56,7 +56,7 @@ TEST_P(Whole, TextAndMarkdownHaveEveryNumber) {
     for (const auto& [id, attribute] : *group.attributes) {
       if (!attribute.available()) continue;
       for (const std::string& phrase : phrases_of(attribute)) {
-        // Not of gmock: what it prints of a missing phrase is all of the report.
+        // Not with gmock, which prints the whole report for a missing phrase.
         EXPECT_NE(text.find(unwrapped(phrase)), std::string::npos) << group.id << " " << id << ": " << phrase;
         EXPECT_NE(markdown.find(unwrapped(phrase)), std::string::npos) << group.id << " " << id << ": " << phrase;
       }
@@ -103,7 +103,7 @@ TEST_P(Whole, ASmallTerminalExplainsWhatItsCellsReferTo) {
          ++match) {
       EXPECT_THAT(text, HasSubstr("\n" + match->str() + " "));
     }
-    // What is left out is said, with what shows it.
+    // The text says what it omits and which option shows it.
     const std::string whole = to_terminal(load(), {.width = 80});
     EXPECT_TRUE(text.find("--long") != std::string::npos || text.find(" more note") == std::string::npos);
     EXPECT_EQ(whole.find("no room here"), std::string::npos);
@@ -132,7 +132,7 @@ TEST(WholeReport, TheFirstScreenOfAnH200) {
   }
 }
 
-// What is easily looked for and was in no text: one SM's part of L2, the far side, both edges of a size.
+// Often wanted, but once missing in every text: one SM's part of L2, the far side, both edges of a size.
 TEST(WholeReport, HasWhatTheTableCannotHold) {
   const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
   const std::string csv = to_csv(topology);

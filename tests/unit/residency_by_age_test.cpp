@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Samples of an array, of which so much is resident at each age. A nearer cache has all that is younger than `nearer`.
+// Samples of an array with this residency at each age. A nearer cache has all lines younger than `nearer`.
 ResidencyByAge sampled(double nearer, const std::function<double(double)>& resident_at) {
   constexpr std::size_t kBins = 48;
   constexpr int kSamples = 200000;

@@ -1,4 +1,4 @@
-// What a pass leaves resident, read backwards: the region to read, the misses in it, the footprint to take next.
+// The part of a pass that stays resident, read backwards: the region to read, its misses, the next footprint.
 #include "probe/capacity/resident_backwards_decision.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(ResidentBackwards, AllOrNothingIsReadWithinTheArray) {
   EXPECT_EQ(unknown.end, kElements) << "no place was looked at";
 }
 
-// Of 32 loads at each place, in lines of so many, those that hit where each line does by chance.
+// The hit ratio of 32 loads at each place, in lines of `of_line` loads that each hit by chance.
 std::vector<double> by_chance(std::uint64_t seed, double hits, std::size_t of_line) {
   sim::RandomSource random(seed);
   return places([&](std::size_t) {
@@ -71,14 +71,14 @@ TEST(ResidentBackwards, WhatDiffersFromLookToLookIsLeftToChance) {
       EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 1), by_chance(seed + 100, hits, 1)));
       EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 4), by_chance(seed + 100, hits, 4)));
     }
-    // The same lines each time, and outliers.
+    // The same lines each time, with outliers.
     const auto same = by_chance(seed, 0.4, 1);
     EXPECT_FALSE(is_left_to_chance(same, same));
     auto noisy = same;
     for (std::size_t place = seed % 3; place < noisy.size(); place += 3)
       noisy[place] = std::max(0.0, noisy[place] - 1.0 / 32);
     EXPECT_FALSE(is_left_to_chance(same, noisy));
-    // A neighbour that evicts half in one of two looks.
+    // A neighbor that evicts half of the lines in one of two looks.
     EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), by_chance(seed + 100, 0.25, 1)));
     const auto one_piece = places([](std::size_t place) { return place < 64 ? 1.0 : 0.0; });
     EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), one_piece));
@@ -115,7 +115,7 @@ TEST(ResidentBackwards, MostCopiesDecideWhatMissed) {
   EXPECT_EQ(count_missed({}, 100).by_most, 0u);
 }
 
-// The footprints that are read of a cache that leaves so much of each.
+// The footprints that are read of a cache that keeps this much of each.
 std::vector<double> footprints_read(ResidentSearch& search, const std::function<double(double)>& resident) {
   std::vector<double> footprints;
   while (footprints.size() <= 20) {

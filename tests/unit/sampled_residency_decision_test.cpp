@@ -1,4 +1,4 @@
-// What the hits of a random sample tell of all of an array.
+// The residency of a whole array, inferred from the hits of a random sample.
 #include "probe/capacity/sampled_residency_decision.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Three times the cache, which has 1000 of its lines.
+// Three times the cache, which holds 1000 of its lines.
 constexpr SampledArray kArray{.elements = 3000, .bytes = 3000 * 128};
 
 TEST(SamplingPlan, ATenthOfTheCacheInAsManyProgramsAsAreWanted) {
@@ -56,7 +56,7 @@ TEST(SampledResidency, LaterSamplesHitLessBecauseMissesEvict) {
 }
 
 TEST(SampledResidency, IsTheCacheWithinItsInterval) {
-  // Of 100 samples a third of what is left hits.
+  // A third of what the earlier of the 100 samples left resident hits.
   const double left = mean_part_left(1.0 / 3, 100, kArray);
   std::vector<std::uint64_t> hits;
   for (std::uint64_t i = 0; i < 2700; ++i) hits.push_back(static_cast<std::uint64_t>(100 * left / 3) + i % 2);

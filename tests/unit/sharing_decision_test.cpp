@@ -1,4 +1,4 @@
-// From what survives an eviction to who shares a cache, and how many of it there are.
+// From the survivors of an eviction to the sharers of a cache, and to the number of its instances.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ TEST(SharingDecision, IsOnTheSideOfTheEviction) {
   EXPECT_EQ(decide_sharing({.untouched = 1, .evicted = 0}, 0.1).value, true);
   EXPECT_EQ(decide_sharing({.untouched = 1, .evicted = 0}, 0.9).value, false);
   EXPECT_EQ(decide_sharing({.untouched = 1, .evicted = 0}, 0.5).value, false) << "half way is no eviction";
-  // Where random replacement leaves some of it.
+  // Random replacement leaves some of it.
   EXPECT_EQ(decide_sharing({.untouched = 0.9, .evicted = 0.6}, 0.7).value, true);
   EXPECT_EQ(decide_sharing({.untouched = 0.9, .evicted = 0.6}, 0.8).value, false);
   EXPECT_THAT(decide_sharing({.untouched = 1, .evicted = 0}, 0.1).basis, HasSubstr("0.100 survive (1.000 untouched"));
@@ -62,7 +62,7 @@ TEST(AmountDecision, SaysNothingOfUnevenParts) {
   EXPECT_THAT(found.why_not, HasSubstr("20 of 32 warps"));
 }
 
-// A ramp from all evicted to nothing evicted has no two kinds of warps.
+// A ramp from all evicted to nothing evicted does not separate two kinds of warps.
 TEST(AmountDecision, OfARamp) {
   std::vector<double> parts;
   for (int warp = 0; warp < 32; ++warp) parts.push_back(warp / 31.0);

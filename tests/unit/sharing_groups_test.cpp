@@ -1,4 +1,4 @@
-// Groups from pairs, and the map of shared scalar caches on machines whose truth is known.
+// Groups from pairs, and the map of shared scalar caches on machines with known truth.
 #include "probe/bench/sharing_groups.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ Topology discover_scalar(const std::string& machine) {
   return discover(*device, options);
 }
 
-// In physical ids, which have gaps; those that are alone are named.
+// In physical ids, which have gaps. CUs that share with no other form groups of one.
 TEST(SharedBetween, IsTheMachineFilesMap) {
   for (const char* name : {"mi100", "mi210"}) {
     const sim::MachineSpec spec = sim::parse_machine(*sim::builtin_machine(name));

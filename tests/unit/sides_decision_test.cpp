@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 constexpr double kNearCycles = 260;
 
-// As on an H200, where half of the lines are at home on the far side: 173 cycles more for half of them.
+// On an H200, half of the lines have their home on the far side and take 173 cycles more.
 TEST(SplitByFirstTouch, SmsOfTwoSides) {
   const std::vector<FirstTouch> touches = {{1, 0.1}, {2, 86.0}, {3, 85.9}, {8, -0.1}, {9, 0.12}, {14, 86.1}};
   const Decision<SplitSms> split = split_by_first_touch({touches, 0.05, 0.3, kNearCycles});
@@ -30,7 +30,7 @@ TEST(SplitByFirstTouch, AllAlike) {
   EXPECT_THAT(split.value->far, IsEmpty());
 }
 
-// 5% of 240 cycles, of which half of the lines show: still many times the noise.
+// 5% of 240 cycles, which half of the lines show: still many times the noise.
 TEST(SplitByFirstTouch, AGapOfSixCyclesIsTold) {
   const std::vector<FirstTouch> touches = {{1, 0.4}, {2, 5.7}, {3, 6.2}, {4, -0.3}};
   const Decision<SplitSms> split = split_by_first_touch({touches, 0.1, 0.35, kNearCycles});
@@ -43,7 +43,7 @@ TEST(SplitByFirstTouch, WhatNoiseMayBeIsNoSide) {
   EXPECT_FALSE(split_by_first_touch({touches, 0, 0.5, kNearCycles}).value);
 }
 
-// A direct-mapped L2, where the lines evict one another: far ones took 41 cycles more.
+// A direct-mapped L2, where the lines evict one another; far ones took 41 cycles more.
 TEST(SplitByFirstTouch, NoiseThatWouldHideSidesSaysNothing) {
   const std::vector<FirstTouch> touches = {{1, 12}, {2, 35}, {3, -8}, {4, 40}};
   const Decision<SplitSms> split = split_by_first_touch({touches, 3, 7.8, kNearCycles});
@@ -81,7 +81,7 @@ TEST(DecidePartitions, BothExperimentsAgree) {
   EXPECT_THAT(found.value->flags, IsEmpty());
 }
 
-// 260 and 300 cycles are one level of a survey.
+// A survey takes 260 and 300 cycles for one level.
 TEST(DecidePartitions, SidesAreToldWhereLatenciesAreNot) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(1, 1, {66, 66}));
   ASSERT_TRUE(found.value);
@@ -89,7 +89,7 @@ TEST(DecidePartitions, SidesAreToldWhereLatenciesAreNot) {
   EXPECT_THAT(found.value->flags, IsEmpty());
 }
 
-// Of eight partitions whose lines are copied one SM sees 7.125 times what is near.
+// With eight partitions and copied lines, one SM sees 7.125 times the near part.
 TEST(DecidePartitions, EightAreNotSeven) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(7.1, 7, {18, 18, 16, 16, 16, 16, 16, 16}));
   ASSERT_TRUE(found.value);
@@ -97,7 +97,7 @@ TEST(DecidePartitions, EightAreNotSeven) {
   EXPECT_THAT(found.value->flags, IsEmpty());
 }
 
-// Misses of a TLB look like a far part.
+// TLB misses look like a far part.
 TEST(DecidePartitions, ADisagreementIsFlagged) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(10, 10, {132}));
   ASSERT_TRUE(found.value);
@@ -115,7 +115,7 @@ TEST(DecidePartitions, FewSmsDoNotShowAllSides) {
   EXPECT_THAT(close.value->flags, ElementsAre(HasSubstr("few_sms: ")));
 }
 
-// Of five partitions eight SMs are near four, of what is near some is copies, and not all of a footprint stays.
+// Eight SMs are near only four of five partitions. Some near lines are copies, and part of a footprint is evicted.
 TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
   PartitionsEvidence five = evidence(3.86, 4, {2, 2, 2, 2});
   five.ratio_of_all = 4.7;
@@ -126,7 +126,7 @@ TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
   EXPECT_THAT(decide_partitions(five).value->flags, IsEmpty()) << "sets that fill unevenly";
 }
 
-// Of eight partitions whose lines are copied an SM sees as much as of seven.
+// With eight partitions and copied lines, one SM sees as much as with seven.
 TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(7.1, 7, {1, 1, 2, 1, 1, 1, 1}));
   ASSERT_TRUE(found.value);

@@ -1,4 +1,4 @@
-// One simulated cache against what a cache must do, and against a plain model of it.
+// One simulated cache, compared with the rules of a cache and with a plain model.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ Cache make_cache(const CacheSpec& spec) {
   return cache;
 }
 
-// Loads every line of a contiguous array once; how many were there.
+// Loads every line of a contiguous array once and returns the number of hits.
 std::uint64_t pass(Cache& cache, std::uint64_t lines, std::uint64_t base = 0) {
   std::uint64_t hits = 0;
   for (std::uint64_t i = 0; i < lines; ++i) hits += cache.access(base + i * 128) ? 1 : 0;
@@ -92,7 +92,7 @@ TEST(SimCache, LruKeepsWhatWasUsed) {
 
 TEST(SimCache, TreePlruEvictsAwayFromTheLastUsed) {
   Cache cache = make_cache(spec_of(4 * 128, 4, Replacement::kTreePlru));
-  pass(cache, 4);                // ways 0..3, the tree points to way 0
+  pass(cache, 4);                // ways 0 to 3; the tree points to way 0
   EXPECT_TRUE(cache.access(0));  // now it points to the right half, way 2
   EXPECT_FALSE(cache.access(4 * 128));
   EXPECT_FALSE(cache.access(2 * 128));
@@ -114,7 +114,7 @@ TEST(SimCache, IsEmptyForEveryProgram) {
   EXPECT_EQ(pass(cache, 32), 32u);
 }
 
-// The same loads through a cache written down as plainly as can be.
+// A plain model of the same cache.
 class PlainCache {
  public:
   PlainCache(std::uint64_t sets, std::uint64_t ways) : sets_(sets), ways_(ways) {}
@@ -148,7 +148,7 @@ TEST(SimCache, AgreesWithAPlainLru) {
   }
 }
 
-// Addresses as walks have them: stretches in order, and jumps.
+// Addresses as in walks: consecutive stretches, and jumps.
 std::vector<std::uint64_t> walked_addresses(RandomSource& random, std::size_t loads) {
   std::vector<std::uint64_t> addresses;
   while (addresses.size() < loads) {
@@ -160,8 +160,8 @@ std::vector<std::uint64_t> walked_addresses(RandomSource& random, std::size_t lo
   return addresses;
 }
 
-// Loads of a run reach cache after cache and not load after load, which must make no difference: neither to them nor to
-// what comes after a rollback.
+// The loads of a run pass one cache after the other instead of one load after the other. This must change neither their
+// latencies nor the state after a rollback.
 TEST(SimHierarchy, LoadsOfARunAreThoseLoadsOneAfterAnother) {
   RandomSource random(3);
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
@@ -208,7 +208,7 @@ TEST(SimDivision, IsThatOfIntegers) {
   }
 }
 
-// As measured on an H200: a line that was hit survives many new lines of its set.
+// Measured on an H200: a line that was hit survives many new lines of its set.
 TEST(SimCache, SegmentedLruKeepsWhatWasHit) {
   CacheSpec spec = spec_of(4 * 128, 4, Replacement::kSegmentedLru);
   spec.protected_ways = 2;
@@ -218,7 +218,7 @@ TEST(SimCache, SegmentedLruKeepsWhatWasHit) {
   for (std::uint64_t line = 4; line < 13; ++line) EXPECT_FALSE(cache.access(line * 128));
   EXPECT_TRUE(cache.holds(0)) << "nine new lines";
   EXPECT_FALSE(cache.holds(1 * 128));
-  // All four hit: the last two are protected, the others give way.
+  // All four hit: the last two are protected, the others are evicted.
   cache.start_program(1);
   pass(cache, 4);
   EXPECT_EQ(pass(cache, 4), 4u);
@@ -237,7 +237,7 @@ TEST(SimCache, SegmentedLruThatIsNeverHitIsFifo) {
   EXPECT_EQ(pass(cache, 64), 0u);
 }
 
-// Two models that know nothing of each other: the simulator's, and that of the probe that names policies.
+// Compares two independent models: the simulator's, and that of the probe that names policies.
 TEST(SimCache, PoliciesAgreeWithTheModelsOfTheProbe) {
   using Kind = probe::Policy::Kind;
   for (const std::uint32_t ways : {2u, 4u, 7u, 16u, 24u}) {
@@ -289,7 +289,7 @@ TEST(SimCache, XorFoldFillsTheSetsEvenlyWithAContiguousArray) {
   EXPECT_EQ(pass(cache, 256, 1 << 20), 256u);
 }
 
-// The ramp of an H200's L1: misses begin under the capacity and are total well above it.
+// The ramp of an H200's L1: misses begin below the capacity and are total well above it.
 TEST(SimCache, MixedIndexMakesARamp) {
   const std::uint64_t capacity = 1536;
   const auto hits_at = [&](std::uint64_t lines) {
@@ -339,7 +339,7 @@ TEST(SimGeometry, UnequalSets) {
   CacheSpec spec = spec_of(6 * 128, 0);
   spec.set_ways = {4, 2};
   Cache cache = make_cache(spec);
-  pass(cache, 12);  // six lines to each set
+  pass(cache, 12);  // six lines in each set
   std::uint64_t resident = 0;
   for (std::uint64_t i = 12; i-- > 0;) resident += cache.access(i * 128) ? 1 : 0;
   EXPECT_EQ(resident, 6u);

@@ -1,4 +1,4 @@
-// Instruction programs on simulated machines without noise, where every cycle can be counted.
+// Instruction programs on simulated machines without noise, where each cycle can be counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kNearCode = 4096 / 16;  // instructions that the nearest cache holds
-constexpr std::uint32_t kFarCode = 65536 / 16;  // and the one behind it
+constexpr std::uint32_t kNearCode = 4096 / 16;  // instructions in the nearest cache
+constexpr std::uint32_t kFarCode = 65536 / 16;  // and in the next one
 
-// 4 KiB for each SM, then 64 KiB for two SMs, which constants pass too.
+// 4 KiB for each SM, then 64 KiB for two SMs, which also serves constants.
 MachineSpec machine() {
   MachineSpec spec;
   spec.info.vendor = "NVIDIA";
@@ -44,7 +44,7 @@ TEST(SimCode, TheLevelThatHoldsItDecides) {
   }
 }
 
-// Blocks of 6 instructions of 16 B near one another, and of 24 far apart, of which three run: one line each.
+// Near blocks have 6 instructions of 16 B, far ones 24, of which three run: one line each.
 TEST(SimCode, JumpsTakeWhatTheLevelThatHoldsTheirLineTakes) {
   MachineSpec spec = machine();
   const auto cycles_of = [&](CodeStepKind kind, std::uint32_t count) {
@@ -71,7 +71,7 @@ MachineSpec with_jumps() {
   return spec;
 }
 
-// Four instructions of 16 B run of a block.
+// Four instructions of 16 B run in each block.
 TEST(SimCode, AlignedJumpsTakeLongerWhereABlockLiesInOneMoreFetch) {
   MachineSpec spec = with_jumps();
   spec.code->fetch_bytes = 128;
@@ -85,7 +85,7 @@ TEST(SimCode, AlignedJumpsTakeLongerWhereABlockLiesInOneMoreFetch) {
   }
 }
 
-// All of them miss where the code is longer, but only the first is not fetched ahead.
+// If the code exceeds the cache, all instructions miss, but only the first one is not prefetched.
 TEST(SimCode, APassBeginsWithAJump) {
   MachineSpec spec = with_jumps();
   spec.code->path[1].cycles_per_instruction = spec.code->path[0].cycles_per_instruction;
@@ -139,7 +139,7 @@ TEST(SimCode, ConstantsEvictWhatTheyShareOnly) {
 TEST(SimCode, ConstantsTakeTheirLatency) {
   const auto passes =
       run({.actors = {{}}, .steps = {{.kind = CodeStepKind::kConstants, .count = 4096, .passes = 2}}}).pass_cycles[0];
-  EXPECT_THAT(passes, ::testing::ElementsAre(64u / 2 * 500 + 64u / 2 * 50, 64u * 50));  // two to a line
+  EXPECT_THAT(passes, ::testing::ElementsAre(64u / 2 * 500 + 64u / 2 * 50, 64u * 50));  // two in each line
 }
 
 TEST(SimCode, ConstantsAreWalkedFromWhereToldInTheStrideTold) {
@@ -150,7 +150,7 @@ TEST(SimCode, ConstantsAreWalkedFromWhereToldInTheStrideTold) {
   };
   EXPECT_EQ(cycles(0, 4096, 256), 16u * 50);
   EXPECT_EQ(cycles(2048, 2048, 256), 8u * 50);
-  EXPECT_EQ(cycles(8192, 2048, 128), 16u * 500);  // nothing of it was there
+  EXPECT_EQ(cycles(8192, 2048, 128), 16u * 500);  // none of it was resident
 }
 
 TEST(SimCode, WhatTheMachineDoesNotSayIsNotSupported) {

@@ -1,4 +1,4 @@
-// An L2 that copies far lines, as an H200's does: what was seen there, of the simulator.
+// The simulation of an L2 that copies far lines, checked against observations on an H200.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,9 +60,9 @@ TEST(Copies, AFarLineIsFarOnceAndThenNear) {
                                                 {.kind = StepKind::kTimed, .actor = 2}});
   EXPECT_EQ(count(steps[1], kCopiesNearCycles), kCopiedLines);
   EXPECT_EQ(count(steps[2], kCopiesNearCycles) + count(steps[2], kCopiesFarCycles), kCopiedLines);
-  EXPECT_EQ(count(steps[2], kCopiesFarCycles), kCopiedLines / 2);  // those at home where SM 0 is
+  EXPECT_EQ(count(steps[2], kCopiesFarCycles), kCopiedLines / 2);  // lines whose home is on SM 0's side
   EXPECT_EQ(count(steps[3], kCopiesNearCycles), kCopiedLines);
-  EXPECT_EQ(count(steps[4], kCopiesNearCycles), kCopiedLines);  // SM 1 is of SM 0's side
+  EXPECT_EQ(count(steps[4], kCopiesNearCycles), kCopiedLines);  // SM 1 is on SM 0's side
 }
 
 TEST(Copies, AStoreDropsTheOtherSidesCopies) {
@@ -72,7 +72,7 @@ TEST(Copies, AStoreDropsTheOtherSidesCopies) {
                                                 {.kind = StepKind::kTimed, .actor = 1},
                                                 {.kind = StepKind::kTimed}});
   EXPECT_EQ(count(steps[3], kCopiesFarCycles), kCopiedLines / 2);
-  EXPECT_EQ(count(steps[4], kCopiesNearCycles), kCopiedLines);  // its own copies are kept in step
+  EXPECT_EQ(count(steps[4], kCopiesNearCycles), kCopiedLines);  // its own copies are kept up to date
 }
 
 TEST(Copies, AtomicsGoHome) {
@@ -101,7 +101,7 @@ TEST(Copies, MemoryIsFarWhereTheHomeIs) {
   EXPECT_EQ(count(steps[0], 900), kCopiedLines / 2);
 }
 
-// A contiguous array is at home in all partitions alike.
+// A contiguous array has its home in all partitions equally.
 TEST(Homes, AreDealtOutEvenly) {
   for (const std::uint32_t partitions : {2u, 3u, 5u, 8u}) {
     CacheSpec l2{.id = "l2", .size_bytes = std::uint64_t{partitions} << 19, .ways = 16, .scope = Scope::kGpu};

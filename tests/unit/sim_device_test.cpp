@@ -1,4 +1,4 @@
-// The simulated device: every level, space and kind of noise shows in the answers as the machine file says.
+// The simulated device: every level, space and kind of noise shows in the results as the machine file says.
 #include "device/sim/sim_device.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// With more spaces, and bandwidths.
+// The two-level machine with more spaces, and bandwidths.
 MachineSpec plain_machine() {
   MachineSpec machine = test::two_level_machine();
   machine.spaces[Space::kReadOnly] = machine.spaces[Space::kGlobal];
@@ -184,7 +184,7 @@ TEST(SimDevice, ALargerFetchComesFromTheNextLevelWhole) {
   MachineSpec machine = plain_machine();
   machine.caches[0].sector_bytes = 128;
   const auto device = make_sim_device(machine, 1);
-  // The array leaves the L1 whole, and its lines are all in the L2 though each was loaded at its start only.
+  // The array exceeds the L1, and all its lines are in the L2 although only the start of each was loaded.
   ChaseProgram program = chase(2 * kL1Bytes, 128);
   program.arrays.push_back({.space = Space::kGlobalBypassL1, .bytes = 2 * kL1Bytes, .stride_bytes = 128});
   program.arrays[1].alias_of = 0;
@@ -305,7 +305,7 @@ TEST(SimNoise, DriftIsSlow) {
   EXPECT_EQ(largest, 1.1 * kMemoryCycles);
 }
 
-// What is left is the end of the chain, in whatever place it lies.
+// The end of the chain stays resident, wherever it lies.
 TEST(SimDevice, ATouchOfAChainKeepsItsOrder) {
   const auto device = make_sim_device(plain_machine(), 5);
   ChaseProgram program = chase(4 * kL1Bytes, 32);
@@ -347,7 +347,7 @@ TEST(SimNoise, TheSeedDecides) {
   EXPECT_NE(latencies_of(1), latencies_of(2));
 }
 
-// Programs that begin alike or are equal share work inside the device: their answers must not depend on it.
+// Programs that begin alike or are equal share work inside the device. Their results must not depend on it.
 TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
   for (const Replacement replacement : {Replacement::kLru, Replacement::kTreePlru, Replacement::kRandom,
                                         Replacement::kFifo, Replacement::kSegmentedLru, Replacement::kSrrip}) {
@@ -360,7 +360,7 @@ TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
     }
     std::vector<Program> programs;
     for (std::uint64_t i = 0; i < 60; ++i) {
-      const bool touches = i >= 30;  // a little more each time, so that one begins as the one before
+      const bool touches = i >= 30;  // each touches slightly more, so it begins like the previous one
       ChaseProgram program = chase(2 * kL1Bytes * (1 + i / (touches ? 2 : 20)), 32);
       program.arrays[0].second_order = Order::kShuffled;
       program.arrays[0].seed = i / 3;  // each three times
@@ -373,7 +373,8 @@ TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
     const std::vector<ProgramResult> together = make_sim_device(machine, 5, 3)->run(programs);
     const auto one_by_one = make_sim_device(machine, 5, 1);
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      // Noise is by place, so a device of its own gets there by other programs, which share nothing with this one.
+      // Noise depends on the position, so a separate device first runs other programs, which share nothing with this
+      // one.
       const auto alone = make_sim_device(machine, 5, 1);
       ChaseProgram other = chase(128, 128);
       other.steps = {{.kind = StepKind::kWarm, .loads = 1}};
@@ -415,7 +416,7 @@ TEST(SimStream, CountsWhatItMoves) {
   EXPECT_EQ(run(*device, per_block).bytes_moved, 4096u * 2 * 4);
 }
 
-// 1 and 0.8 TB/s are what memory reads and writes, 4 what L2 writes.
+// Memory reads 1 TB/s and writes 0.8 TB/s; L2 writes 4 TB/s.
 TEST(SimStream, WritesThatStayInL2DoNotSlowReadsFromMemory) {
   MachineSpec machine = plain_machine();
   machine.bandwidths["l2"].write_bytes_per_second = 4e12;

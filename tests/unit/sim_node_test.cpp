@@ -1,4 +1,4 @@
-// Simulated nodes: their files, and how transfers share what they go through.
+// Simulated nodes: their files, and how transfers share segments.
 #include "device/node/sim_node.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ constexpr Place kHost{PlaceKind::kHost, 0};
 constexpr Place kGpu0{PlaceKind::kGpu, 0};
 constexpr Place kGpu1{PlaceKind::kGpu, 1};
 
-// Two GPUs behind one uplink of 60, with slots of 50 each, and a link of 400 between them; no noise.
+// Two GPUs with slots of 50 GB/s behind one uplink of 60 GB/s, and a link of 400 GB/s between them; no noise.
 std::string text_with(const std::string& find = {}, const std::string& replacement = {}) {
   std::string text = R"({
     "node_version": 1, "name": "two", "noise": 0,
@@ -46,7 +46,7 @@ TEST(SimNode, SharesSegmentsFairly) {
   EXPECT_THAT(rates({{kHost, kGpu0}}), ElementsAre(DoubleNear(50e9, 1)));
   EXPECT_THAT(rates({{kGpu0, kHost}}), ElementsAre(DoubleNear(40e9, 1)));
   EXPECT_THAT(rates({{kHost, kGpu0}, {kHost, kGpu1}}), ElementsAre(DoubleNear(30e9, 1), DoubleNear(30e9, 1)));
-  // Each direction of the uplink has all of it; the second slot has 70 for both.
+  // The uplink has its full rate in each direction; the second slot has 70 GB/s for both.
   EXPECT_THAT(rates({{kHost, kGpu0}, {kGpu0, kHost}}), ElementsAre(DoubleNear(50e9, 1), DoubleNear(40e9, 1)));
   EXPECT_THAT(rates({{kHost, kGpu1}, {kGpu1, kHost}}), ElementsAre(DoubleNear(35e9, 1), DoubleNear(35e9, 1)));
   EXPECT_THAT(rates({{kGpu0, kGpu1}, {kGpu1, kGpu0}}), ElementsAre(DoubleNear(400e9, 1), DoubleNear(400e9, 1)));
@@ -55,7 +55,7 @@ TEST(SimNode, SharesSegmentsFairly) {
 
 TEST(SimNode, GivesTheRestTheRoomOfWhatIsDone) {
   const std::unique_ptr<Links> links = make_sim_links(two(), 1);
-  // Pageable copies are limited by the host alone.
+  // Only the host limits pageable copies.
   const TransferProgram pageable{TransferOp::kPageableCopy, {{kHost, kGpu1}}, 1u << 20, 1};
   EXPECT_NEAR(links->run(pageable).seconds.front(), (1u << 20) / 10e9, 1e-9);
   const TransferProgram both{TransferOp::kCopy, {{kHost, kGpu0}, {kHost, kGpu1}}, 1u << 20, 1};

@@ -1,4 +1,4 @@
-// What the simulated caches do with stores, by their policy.
+// How the simulated caches treat stores under each policy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 constexpr std::uint64_t kArrayBytes = 1024;
 constexpr std::uint64_t kElements = kArrayBytes / 32;
 
-// L1 and L2 of one sector a line in their defaults, or with `change`.
+// L1 and L2 of one sector per line with default policies, modified by `change`.
 MachineSpec machine_with(const std::function<void(CacheSpec& l1, CacheSpec& l2)>& change) {
   MachineSpec machine = test::two_level_machine();
   change(machine.caches[0], machine.caches[1]);
@@ -30,7 +30,7 @@ MachineSpec machine_with(const std::function<void(CacheSpec& l1, CacheSpec& l2)>
 
 constexpr auto kNoChange = [](CacheSpec&, CacheSpec&) {};
 
-// Latencies of array 0 (global) or 1 (the same past L1) after steps over them; 2 evicts L2.
+// Latencies of array 0 (global) or 1 (the same data past L1) after these steps; array 2 evicts L2.
 std::vector<std::uint32_t> load_after(const MachineSpec& machine, std::vector<ChaseStep> steps, std::uint32_t array) {
   ChaseProgram program;
   const ChaseArray global{.bytes = kArrayBytes, .stride_bytes = 32};
@@ -70,7 +70,7 @@ TEST(SimStores, BringTheLineInWhereTheCacheAllocates) {
 TEST(SimStores, EvictTheLineThatTheyHitWhereTheCacheInvalidates) {
   const MachineSpec machine = machine_with([](CacheSpec& l1, CacheSpec&) { l1.store_hit = StoreHit::kInvalidate; });
   EXPECT_THAT(load_after(machine, {kWarm, kStore}, 0), Each(kL2Cycles));
-  // Of the first line only.
+  // Only the first line is evicted.
   EXPECT_EQ(load_after(machine, {kWarm, {.kind = StepKind::kStore, .loads = 1}}, 0).at(3), kL2Cycles);
   EXPECT_EQ(load_after(machine, {kWarm, {.kind = StepKind::kStore, .loads = 1}}, 0).at(4), kL1Cycles);
 }
@@ -104,7 +104,7 @@ TEST(SimStores, KeepBothPartitionsInStep) {
   EXPECT_THAT(load_after(partitioned, {kWarm, kStore}, 1), Each(kL2Cycles));
 }
 
-// The second run of an equal program starts from what the first had found before its timed step.
+// The second run of an equal program starts from the state that the first run had before its timed step.
 TEST(SimStores, AreRolledBackWithTheCache) {
   const MachineSpec machine = machine_with([](CacheSpec& l1, CacheSpec&) { l1.store_hit = StoreHit::kInvalidate; });
   ChaseProgram program;

@@ -1,5 +1,5 @@
-// A simulator tells what a touch of new memory leaves without loading all of it, and what a chain does that goes round
-// and round without following it to the end. Neither must make a difference.
+// The simulator computes what a touch of new memory leaves without simulating every load, and the effect of a chain
+// that goes round repeatedly without following it to the end. Neither may change a result.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@
 namespace gputopo::sim {
 namespace {
 
-// Loads by their cycles, in the order in which each first came: noise is drawn class by class. Then each of those whose
-// latencies are kept.
+// Loads by latency, in the order in which each latency first occurs, because noise is drawn by class. Then an entry for
+// each load whose latency is kept.
 using TouchCounts = std::vector<std::pair<double, std::uint64_t>>;
 
 TouchCounts counts_of(const StepBehaviour& step) {
@@ -30,7 +30,7 @@ TouchCounts counts_of(const StepBehaviour& step) {
   return counts;
 }
 
-// Of each step, load after load.
+// The counts of each step, simulated load by load.
 std::vector<TouchCounts> one_after_another(const MachineSpec& machine, const ChaseProgram& program) {
   const std::vector<std::uint64_t> bases = place_arrays(program);
   Hierarchy hierarchy(machine);
@@ -63,8 +63,8 @@ std::vector<TouchCounts> of_simulator(Simulator& simulator, const ChaseProgram& 
   return counts;
 }
 
-// A small array before and after touches of one that is half as large to twice as large as the largest cache, where
-// that is not too many loads; what is left of both is counted.
+// A small array before and after touches of a large one, from half to twice the largest cache unless that takes too
+// many loads; the resident part of both is counted.
 ChaseProgram drawn_program(const MachineSpec& machine, Space space, RandomSource& random) {
   std::uint64_t largest_bytes = 0;
   for (const CacheSpec& cache : machine.caches) largest_bytes = std::max(largest_bytes, cache.size_bytes);
@@ -94,7 +94,7 @@ ChaseProgram drawn_program(const MachineSpec& machine, Space space, RandomSource
   return program;
 }
 
-// Returns of how many spaces a touch can be told from its end.
+// Returns the number of spaces in which the end of a touch determines its result.
 int expect_no_difference(const MachineSpec& machine, RandomSource& random) {
   Simulator simulator(machine);
   int told = 0;
@@ -109,7 +109,7 @@ int expect_no_difference(const MachineSpec& machine, RandomSource& random) {
     const NewWalk walk{place_arrays(program)[1], touched.stride_bytes, touched.element_count()};
     told += Hierarchy::fill_back_bytes(path, true, walk) ? 1 : 0;
     EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program));
-    // The same with more after it, and with other steps behind what they have in common.
+    // The same with one more step, so that programs with a common beginning differ afterwards.
     program.steps.push_back(program.steps.front());
     EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program)) << "one step more";
   }
@@ -127,7 +127,7 @@ TEST(SimTouch, OfNewMemoryIsLoadAfterLoad) {
   EXPECT_GT(told, 10);
 }
 
-// Of the first two a miss fetches several sectors of the next cache; the third has partitions.
+// On the first two, a miss fetches several sectors of the next cache; the third has partitions.
 TEST(SimTouch, OfNewMemoryOfKnownGpusIsLoadAfterLoad) {
   RandomSource random(13);
   for (const char* name : {"c2070", "gtx780", "h200", "mi300x"}) {
@@ -136,7 +136,7 @@ TEST(SimTouch, OfNewMemoryOfKnownGpusIsLoadAfterLoad) {
   }
 }
 
-// Of an H200 whose L2 is small enough to be filled several times.
+// An H200 whose L2 is small enough to be filled several times.
 MachineSpec with_small_l2(RandomSource& random) {
   MachineSpec machine = parse_machine(*builtin_machine("h200"));
   CacheSpec& l2 = *std::ranges::find(machine.caches, "l2", &CacheSpec::id);
@@ -154,7 +154,7 @@ TEST(SimTouch, OfNewMemoryThatFillsPartitionsIsLoadAfterLoad) {
   }
 }
 
-// One simulator with programs that begin alike, and others between them.
+// One simulator runs programs that begin alike, with others between them.
 TEST(SimTouch, DoesNotDependOnWhatRanBefore) {
   RandomSource random(14);
   const MachineSpec machine = parse_machine(*builtin_machine("h200"));
@@ -176,7 +176,7 @@ TEST(SimTouch, DoesNotDependOnWhatRanBefore) {
   }
 }
 
-// A touch that goes on where a shorter one has ended, as programs of growing footprints have it.
+// A touch that continues where a shorter one has ended, as in programs of growing footprints.
 TEST(SimTouch, GoesOnWhereAnotherEnded) {
   RandomSource random(12);
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
@@ -198,7 +198,7 @@ TEST(SimTouch, GoesOnWhereAnotherEnded) {
   }
 }
 
-// Two arrays of up to so many elements, each walked round and round, in turns.
+// Two arrays of at most this many elements, each walked repeatedly, in turn.
 ChaseProgram drawn_rounds(Space space, std::uint32_t most_elements, RandomSource& random) {
   ChaseProgram program;
   program.actors = {{}};
@@ -238,7 +238,7 @@ TEST(SimRounds, AreLoadAfterLoad) {
   }
 }
 
-// The second has sets of 96 ways, the last two partitions and dies.
+// The second has sets of 96 ways, the last two have partitions and dies.
 TEST(SimRounds, OfKnownGpusAreLoadAfterLoad) {
   RandomSource random(16);
   for (const char* name : {"gtx780", "k20c", "h200", "mi300x"}) {

@@ -1,4 +1,4 @@
-// A cache that has taken a walk whole, whatever it replaces, is as one that has loaded it line by line.
+// A cache that takes a walk as a whole ends in the same state as one that loads line by line, under any policy.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,11 +33,11 @@ CacheGeometry drawn_geometry(RandomSource& random) {
   return geometry;
 }
 
-// The same cache twice: of walks that are taken whole, and of loads one after another.
+// The same cache twice: one takes walks as a whole, the other one load after another.
 struct Twins {
   Cache whole;
   Cache one_by_one;
-  bool by_age;  // the lines of a walk that stay are the last
+  bool by_age;  // the last lines of a walk stay resident
   HomeMap homes;
   std::optional<std::uint32_t> home;
 
@@ -46,7 +46,7 @@ struct Twins {
         one_by_one(geometry),
         by_age(replaces_by_age(geometry.replacement)),
         homes(2 + random.below(2), kLineBytes,
-              geometry.set_ways.size() + (random.below(4) == 0 ? 1 : 0)),  // else partitions fill evenly
+              geometry.set_ways.size() + (random.below(4) == 0 ? 1 : 0)),  // otherwise partitions fill evenly
         home(random.below(2) == 0 ? std::nullopt : std::optional(random.below(2))) {}
 
   template <typename Act>
@@ -56,14 +56,14 @@ struct Twins {
   }
   [[nodiscard]] bool comes_here(std::uint64_t address) const { return !home || homes.home_of(address) == *home; }
 
-  // Returns whether it was taken whole, in which case the other cache has it too.
+  // Returns whether the walk was taken as a whole, in which case the other cache loads it too.
   bool walk(const NewWalk& walk) {
     if (!by_age && !whole.can_take_walk(walk, homes, home)) return false;
     const std::optional<bool> is_overfull = whole.take_walk(walk, homes, home);
     EXPECT_TRUE(is_overfull || by_age);
     if (!is_overfull) return false;
     for (std::uint64_t i = walk.done; i < walk.loads; ++i) load(walk, i);
-    // The same again would find something, or nothing.
+    // If the walk overfills its sets, walking again must miss every line.
     bool finds = false;
     for (std::uint64_t i = 0; i < walk.loads && *is_overfull; ++i) {
       const std::uint64_t address = walk.first_address + i * walk.stride_bytes;
@@ -82,7 +82,7 @@ struct Twins {
   }
 };
 
-// Addresses in what was walked, behind it and before it.
+// Addresses within the walk, behind it and before it.
 void expect_no_difference(Twins& twins, const NewWalk& walk, RandomSource& random) {
   const std::uint64_t span = walk.loads * walk.stride_bytes;
   for (int i = 0; i < 200; ++i) {
@@ -102,7 +102,7 @@ void expect_no_difference(Twins& twins, const NewWalk& walk, RandomSource& rando
   }
 }
 
-// Other lines, which the walk then finds in some of the sets.
+// Other lines, which the walk then meets in some sets.
 void load_before(Twins& twins, const NewWalk& walk, RandomSource& random) {
   for (std::uint32_t i = random.below(20); i > 0; --i) {
     const std::uint64_t address = walk.first_address - kLineBytes * (1 + random.below(60));
@@ -110,7 +110,7 @@ void load_before(Twins& twins, const NewWalk& walk, RandomSource& random) {
   }
 }
 
-// A walk, one that goes on where it ended, and the first again after a rollback, with loads between them.
+// A walk, one that continues it, and the first again after a rollback, with loads between them.
 void expect_no_difference_of_program(Twins& twins, std::uint64_t loads, RandomSource& random, int& taken,
                                      int& replayed) {
   twins.both([](Cache& cache) { cache.start_program(1); });
@@ -132,12 +132,12 @@ void expect_no_difference_of_program(Twins& twins, std::uint64_t loads, RandomSo
   const std::uint64_t of_line = kLineBytes / walk.stride_bytes;
   walk.done = (walk.loads + of_line - 1) / of_line * of_line;
   walk.loads = walk.done + 1 + random.below(static_cast<std::uint32_t>(loads));
-  for (std::uint64_t i = loads; i < walk.done; ++i) {  // what is left of the last line
+  for (std::uint64_t i = loads; i < walk.done; ++i) {  // rest of the last line
     const std::uint64_t address = walk.first_address + i * walk.stride_bytes;
     if (twins.comes_here(address)) twins.both([&](Cache& cache) { cache.access(address); });
   }
   if (twins.walk(walk)) expect_no_difference(twins, walk, random);
-  // Another that leaves nothing of these, or is not taken.
+  // Another walk that evicts all of these lines, or is not taken.
   walk.first_address += walk.loads * walk.stride_bytes / kLineBytes * kLineBytes + kLineBytes * (1 + random.below(99));
   walk.done = 0;
   if (twins.walk(walk)) expect_no_difference(twins, walk, random);

@@ -1,4 +1,4 @@
-// From what every SM's loads of the same lines take to the number of slices.
+// From each SM's latencies of the same lines to the number of slices.
 #include "probe/partitions/slices_decision.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Line i lies in slice i mod `slices`; each SM reaches each slice in a time of its own, give or take noise.
+// Line i lies in slice i mod `slices`. Each SM reaches each slice in its own time, with noise.
 CyclesOfPasses chip(std::size_t sms, std::size_t lines, std::size_t passes, std::size_t slices, double noise) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> way(0, 60);
@@ -50,7 +50,7 @@ TEST(SlicesDecision, SaysNothingWhereAllLinesAreAlike) {
   EXPECT_THAT(equal.why_not, HasSubstr("all lines look alike"));
 }
 
-// Slices whose ways differ by about the noise: what is taken as noise decides how many there are.
+// The slices' distances differ by about the noise, so their number depends on the noise that is assumed.
 TEST(SlicesDecision, SaysNothingWhereTheCountDependsOnWhatIsNoise) {
   CyclesOfPasses ramp(16);
   std::mt19937_64 random(5);
@@ -66,8 +66,7 @@ TEST(SlicesDecision, SaysNothingWhereTheCountDependsOnWhatIsNoise) {
   EXPECT_FALSE(decide_slices(ramp).value);
 }
 
-// Two slices that all SMs reach in the same time are one group with twice the lines: the interval says that it may be
-// two.
+// Two slices that all SMs reach in the same time form one group with twice the lines; the interval must allow for it.
 TEST(SlicesDecision, AllowsForSlicesThatLieTogether) {
   CyclesOfPasses cycles = chip(32, 128, 16, 8, 3);
   for (auto& of_sm : cycles) {

@@ -36,7 +36,7 @@ TEST(SmClock, IsHeldBackUnderNineTenthsOfTheHighest) {
 
 class SmClockWakes : public ::testing::Test {
  protected:
-  // How many launches it takes, where the i-th of them sees the i-th clock and all after the last.
+  // The number of launches. The i-th one sees the i-th clock, and later ones see the last.
   int wake(const std::vector<std::uint64_t>& mhz, std::optional<double> most_mhz = std::nullopt) {
     int spins = 0;
     const auto spin = [&] {

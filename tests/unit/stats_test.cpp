@@ -47,7 +47,7 @@ TEST(Descriptive, MeanIntervalIsStudents) {
   EXPECT_NEAR(3 - interval.low, interval.high - 3, 1e-12);
 }
 
-// By hand: of four coins that all but one or none are heads, and the closed form for two degrees of freedom.
+// By hand: at least three heads of four coins, and the closed form for two degrees of freedom.
 TEST(Distributions, TailsAreExact) {
   EXPECT_NEAR(chance_of_more_successes(2, 4, 0.5), 5.0 / 16, 1e-12);
   EXPECT_EQ(chance_of_more_successes(4, 4, 0.5), 0);

@@ -1,4 +1,4 @@
-// Launches of streams without a GPU: what each vendor's go over, the parameters, and the time they took.
+// Launches of streams without a GPU: the memory that each vendor's launches cover, their parameters, and their times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using launch::BlockRecord;
 constexpr std::uint64_t kStreamPage = 2ull << 20;
 constexpr launch::Address kStreamBase = 0x10'000'000;
 
-// ---- what both share ----
+// ---- common to both vendors ----
 
 TEST(StreamLayout, ACopyWritesToTilesAgainAndAgain) {
   StreamProgram program{.op = StreamOp::kCopy, .bytes = 100'000};
@@ -32,7 +32,7 @@ TEST(StreamLayout, LaunchesLastASecondOrAPass) {
   EXPECT_EQ(launch::launch_passes_for(0), UINT32_MAX);
 }
 
-// Two blocks on SM 0 and one on SM 1, whose cycles count from elsewhere.
+// Two blocks on SM 0 and one on SM 1, whose cycle counters have different origins.
 const std::vector<BlockRecord> kStreamBlocks = {
     {.start_cycles = 1000, .end_cycles = 3'000'000, .start_ns = 500, .end_ns = 2'000'500, .sm = 0},
     {.start_cycles = 900, .end_cycles = 2'000'000, .start_ns = 400, .end_ns = 1'500'000, .sm = 0},
@@ -104,7 +104,7 @@ TEST(CudaStreams, ShareAnArrayTileByTile) {
 }
 
 TEST(CudaStreams, GoOverSlicesOfTheirOwn) {
-  // Two vectors a thread: a body of 8 accesses is four passes.
+  // Two vectors per thread, so a body of 8 accesses makes four passes.
   const StreamProgram program{
       .op = StreamOp::kCopy, .bytes = 1024, .per_block = true, .threads_per_block = 32, .repeats = 10};
   const auto layout = cuda_layout(program, 6, 4);
@@ -139,7 +139,7 @@ TEST(CudaStreams, PassesThatMayTakeTooLongAreRefused) {
 }
 
 TEST(CudaStreams, LaunchesAreCountedBeforehand) {
-  // 20 GB/s at least.
+  // At least 20 GB/s.
   const StreamProgram program{.bytes = 2'000'000'000, .threads_per_block = 1024, .repeats = 100};
   EXPECT_EQ(cuda_layout(program, 8, 8).launch_passes, 10u);
   EXPECT_EQ(cuda_layout(program, 132, 132).launch_passes, 50u);

@@ -1,4 +1,4 @@
-// The streams that bandwidth is looked for with, on a simulated H200.
+// The streams that measure bandwidth, on a simulated H200.
 #include "probe/bandwidth/streams.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kKiB = 1024;
 
-// A cache of a space, as a survey would show it.
+// A cache of a space, as a survey shows it.
 class Streams : public ::testing::Test {
  protected:
   [[nodiscard]] Cache cache(Space space, std::uint64_t fits_bytes, std::uint64_t nearer_bytes = 0) {
@@ -43,7 +43,7 @@ TEST_F(Streams, OfACacheOfAnSmCoverHalfOfWhatFitsInEveryShape) {
   ASSERT_THAT(programs, SizeIs(6));
   EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::space, Space::kGlobal), Field(&StreamProgram::per_block, true),
                                    Field(&StreamProgram::op, StreamOp::kRead))));
-  // 64 KiB of an SM, whatever the number of its blocks.
+  // 64 KiB per SM, whatever the number of its blocks.
   for (const StreamProgram& program : programs) {
     EXPECT_EQ(program.bytes * program.blocks_per_sm, 64 * kKiB);
     EXPECT_EQ(program.repeats, static_cast<std::uint32_t>(64e6 / static_cast<double>(program.bytes)));
@@ -53,13 +53,13 @@ TEST_F(Streams, OfACacheOfAnSmCoverHalfOfWhatFitsInEveryShape) {
   EXPECT_EQ(programs.back().threads_per_block, 512u);
 }
 
-// Most caches of an SM pass stores on, so all SMs write to one array too.
+// Most caches of an SM write stores through, so all SMs write to one array, too.
 TEST_F(Streams, OfWritesToACacheOfAnSmAreTogetherToo) {
   const auto programs = cache_streams(lab_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kWrite);
   ASSERT_THAT(programs, SizeIs(8));
   for (const StreamProgram& program : {programs[6], programs[7]}) {
     EXPECT_FALSE(program.per_block);
-    EXPECT_EQ(program.bytes, 8192 * kKiB);  // less than 64 KiB an SM: a quarter of L2, down to a power of two
+    EXPECT_EQ(program.bytes, 8192 * kKiB);  // less than 64 KiB per SM: a quarter of L2, rounded down to a power of two
     EXPECT_EQ(program.threads_per_block, 1024u);
   }
   EXPECT_EQ(programs[6].loads_in_flight, 4u);
@@ -71,20 +71,20 @@ TEST_F(Streams, OfACacheThatSmsShareAreOneArray) {
   ASSERT_THAT(programs, SizeIs(6));
   EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::per_block, false), Field(&StreamProgram::bytes, 8u << 20))));
   EXPECT_EQ(programs.front().repeats, 476u);  // 4 GB
-  // Behind another clearly more than that, which would serve it.
+  // Behind another cache, clearly more than that cache holds, or it would serve the stream.
   const auto behind = cache_streams(lab_, cache(Space::kGlobalBypassL1, 1200 * kKiB, 300 * kKiB), StreamOp::kRead);
   EXPECT_THAT(behind, Each(Field(&StreamProgram::bytes, 1u << 20)));
   EXPECT_THROW(
       static_cast<void>(cache_streams(lab_, cache(Space::kGlobalBypassL1, 64 * kKiB, 300 * kKiB), StreamOp::kRead)),
       Inconclusive);
-  // Not so little that SMs wait for one another, and never more than what fits.
+  // Not so little that SMs wait for one another, and never more than fits.
   const auto least = cache_streams(lab_, cache(Space::kGlobalBypassL1, 400 * kKiB), StreamOp::kRead);
   EXPECT_THAT(least, Each(Field(&StreamProgram::bytes, 256u << 10)));
   const auto small = cache_streams(lab_, cache(Space::kGlobalBypassL1, 100 * kKiB), StreamOp::kRead);
   EXPECT_THAT(small, Each(Field(&StreamProgram::bytes, 64u << 10)));
 }
 
-// Several warps behind a nearer cache would find there what the first has fetched.
+// With several warps, all but the first would hit the nearer cache.
 TEST_F(Streams, BehindAnotherCacheAreOfOneWarp) {
   const auto programs = cache_streams(lab_, cache(Space::kConstant, 48 * kKiB, 2 * kKiB), StreamOp::kRead);
   ASSERT_THAT(programs, SizeIs(3));

@@ -1,4 +1,4 @@
-// Ways, sets and index from conflict sets as they may be found, the awkward ones among them.
+// Ways, sets and index from possible conflict sets, including awkward ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Lines of one set, the last of them the one too many.
+// Lines of one set; the last one is one too many.
 Conflict conflict(std::vector<std::uint32_t> lines) {
   Conflict found{.last = lines.back()};
   lines.pop_back();
@@ -15,14 +15,14 @@ Conflict conflict(std::vector<std::uint32_t> lines) {
   return found;
 }
 
-// Lines of 128 B, chosen from twice as many as the cache has.
+// Lines of 128 B, chosen from twice as many as the cache holds.
 ConflictSets sets_of(double lines, const std::vector<std::vector<std::uint32_t>>& conflicts) {
   ConflictSets sets{.lines = lines, .line_bytes = 128, .array_bytes = 256 * static_cast<std::uint64_t>(lines)};
   for (const auto& one : conflicts) sets.conflicts.push_back(conflict(one));
   return sets;
 }
 
-// So many ways each; which lines they are plays no part.
+// Conflicts with these numbers of ways; the lines themselves do not matter.
 ConflictSets sets_with_ways(const std::vector<std::size_t>& ways) {
   ConflictSets sets{.lines = 256, .line_bytes = 128, .array_bytes = 65536};
   for (const std::size_t one : ways) sets.conflicts.push_back({.others = std::vector<std::uint32_t>(one), .last = 1});
@@ -90,7 +90,7 @@ TEST(StructureDecision, DistancesThatHappenToBeMultiplesDoNotCountSets) {
   expect_sets(sets, 64, 0, false);
 }
 
-// What the shared memory leaves: half of 64 sets have a way more.
+// The part that shared memory leaves: half of 64 sets have one way more.
 TEST(StructureDecision, SetsMayHaveAWayMoreThanOthers) {
   const ConflictSets sets = sets_of(352, {{3, 131, 323, 67, 195, 259}, {488, 104, 296, 168, 40, 360, 424}});
   expect_ways(sets, 6, 5, 6);
@@ -107,7 +107,7 @@ TEST(StructureDecision, SetsThatDifferByTwoWaysAreNotMinimal) {
   expect_none(decide_ways(sets_with_ways({4, 6})), "sets of 4 to 6 lines");
 }
 
-// A line too many in each, by noise: 34 lines in sets of 14.
+// Noise adds one line to each: 34 lines in sets of 14.
 TEST(StructureDecision, SetsThatDoNotMakeUpTheCacheSayNothingOfItsIndex) {
   ConflictSets sets = sets_of(34, {{0, 3, 5, 6, 9, 10, 23, 33, 36, 39, 42, 45, 58, 60, 63}});
   sets.array_bytes = 64 * 128;
@@ -120,13 +120,13 @@ TEST(StructureDecision, SetsOfVeryDifferentWaysSayNothingOfAnIndex) {
   expect_none(decide_index(sets_with_ways({1, 200})), "sets of 1 to 200 lines");
 }
 
-// Eight lines of one way, hashed so that many lines lie eight apart: found were five such pairs, some again and again.
+// Eight lines of one way, with a hash that places many conflicts eight lines apart: five such pairs were found.
 TEST(StructureDecision, PairsThatAreForetoldTellAHashFromAModulo) {
   ConflictSets sets = sets_of(8, {{7, 15}, {5, 13}, {2, 10}, {4, 12}, {4, 12}, {3, 11}});
   EXPECT_EQ(to_string(*decide_index(sets).value), "modulo");
   const auto pairs = foretold_pairs(sets, 16);
   EXPECT_THAT(pairs, testing::SizeIs(8));
-  EXPECT_THAT(pairs, testing::Contains(testing::ElementsAre(6, 14)));  // which does not conflict
+  EXPECT_THAT(pairs, testing::Contains(testing::ElementsAre(6, 14)));  // but these do not conflict
   sets.is_hashed = true;
   EXPECT_EQ(to_string(*decide_index(sets).value), "hashed");
   EXPECT_EQ(decide_sets(sets).value->value, 8);
@@ -140,7 +140,7 @@ TEST(StructureDecision, OneSetIsNoIndex) {
   expect_sets(sets_of(16, {all, all}), 1, 0, true);
 }
 
-// Bits 12 to 17, of 64 sets: 32 lines of 4 KiB lie in one.
+// Bits 12 to 17 for 64 sets: the 32 lines of 4 KiB are in one set.
 TEST(StructureDecision, BitsAboveThoseRightOverTheLineNameTheSet) {
   ConflictSets sets = sets_of(512, {{291, 2340, 4399, 293, 6436, 2363, 4384, 296, 318},
                                     {1600, 3662, 1619, 7768, 5701, 3671, 5707, 1624, 7775}});
@@ -149,7 +149,7 @@ TEST(StructureDecision, BitsAboveThoseRightOverTheLineNameTheSet) {
 }
 
 TEST(StructureDecision, BitsThatAreAlikeByChanceNameNoSet) {
-  // Two pairs, each alike in two bits: one time in sixteen.
+  // Two pairs that each agree in two bits: a chance of one in sixteen.
   EXPECT_EQ(index_of(sets_of(4, {{0, 3}, {1, 6}})), "hashed");
 }
 
@@ -159,13 +159,13 @@ TEST(StructureDecision, ScatteredLinesAreHashed) {
   expect_sets(sets, 64, 0, false);
 }
 
-// The size of a large cache is known to a part in a hundred.
+// The size of a large cache is known to one percent.
 TEST(StructureDecision, HashedSetsAreAPowerOfTwoWhereTheSizeAllows) {
   expect_sets(sets_of(255, {{3, 137, 318, 94, 245}, {488, 111, 290, 165, 42}}), 64, 1, false);
   expect_sets(sets_of(240, {{3, 137, 318, 94, 245}, {488, 111, 290, 165, 42}}), 60, 0, false);
 }
 
-// 22 lines of 200, of which two are of no set: 9.1 sets.
+// 200 lines are 9.1 sets of 22 lines, with two lines left over.
 TEST(StructureDecision, LinesThatAreCountedMakeUpWholeSetsExactly) {
   std::vector<std::uint32_t> lines(23);
   for (std::uint32_t i = 0; i < lines.size(); ++i) lines[i] = 1 + i * i;
@@ -183,7 +183,7 @@ TEST(StructureDecision, HashedSetsThatAreNotAlikeTellNone) {
   expect_none(decide_sets(sets_of(256, {{3, 137, 318, 94}, {488, 111, 290, 165, 42}})), "they have 3 or 4 ways");
 }
 
-// Behind another cache the others of a set are among the lines that were walked, and only these may match by chance.
+// Behind another cache, the walked lines include the others of a set, and only these can match by chance.
 TEST(StructureDecision, BehindAnotherCacheChanceIsOfWhatWasWalked) {
   ConflictSets sets = sets_of(64, {{0, 33, 64, 97, 65}, {6, 39, 70, 103, 71}});
   EXPECT_EQ(index_of(sets), "bits 8 to 11");

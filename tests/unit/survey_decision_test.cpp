@@ -1,4 +1,4 @@
-// How far a sweep goes, and what it tells of a cache.
+// How far a sweep goes, and its conclusions about a cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 namespace {
 
-// So many loads of 30, 200 and 600 cycles.
+// This many loads of 30, 200 and 600 cycles.
 stats::Histogram loads_of(std::uint32_t near, std::uint32_t far, std::uint32_t memory) {
   stats::Histogram histogram(512);
   histogram[15] = near;
@@ -73,7 +73,7 @@ TEST(SweepReading, ACacheBehindAnother) {
   EXPECT_EQ(reading.fits_bytes, 2000u);
   EXPECT_EQ(reading.nearer_bytes, 1000u);
   EXPECT_EQ(reading.resident_bytes, 2000);
-  // It fetches twice the stride: every other load of what misses hits what the one before has brought.
+  // The cache fetches twice the stride, so every second load beyond it hits data that the previous miss fetched.
   CacheBand wide = kSecond;
   wide.misses_at_most = 0.5;
   EXPECT_EQ(reading_of({loads_of(2000, 0, 0), loads_of(0, 1000, 1000)}, wide).resident_bytes, 1000)
@@ -167,7 +167,7 @@ TEST(CountedPlaces, OfAShortChainAreFew) {
   EXPECT_EQ(counted_places(100, 2048, 7).size(), 3u);
 }
 
-// Bins of two cycles: `near` loads of 40 cycles and `far` of 80.
+// Bins of two cycles: `near` loads of 40 cycles and `far` loads of 80.
 stats::Histogram two_kinds(std::uint32_t near, std::uint32_t far) {
   stats::Histogram histogram(60);
   histogram[20] = near;
@@ -198,7 +198,7 @@ TEST(MemoryAsOne, NearAndFarMemoryAreNoCaches) {
 }
 
 TEST(MemoryAsOne, AFarPartThatNearMemoryHidesInStays) {
-  // Far hits and near memory in one band, which cold loads show as well.
+  // Far hits and near memory share a band, which cold loads show as well.
   const std::vector<stats::Level> levels = {{0, 300, 200, 0}, {300, 650, 450, 0}, {650, INFINITY, 750, 0}};
   const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(50, 50, 0, 0), sided(20, 10, 40, 30)};
   EXPECT_EQ(with_memory_as_one(levels, footprints, sided(0, 0, 50, 50)).size(), 3u);
@@ -234,7 +234,7 @@ TEST(ShowsAllLevels, WhereMostLoadsGoToTheLast) {
 stats::Level level(double mode) { return {0, 0, mode}; }
 
 TEST(TranslatedLevels, MissesOfATlbAreNone) {
-  // L2 at 260, memory at 650; a TLB that adds 120 beyond its reach.
+  // L2 at 260, memory at 650, and a TLB that adds 120 beyond its reach.
   const std::vector<stats::Level> levels =
       levels_without_translation({level(260), level(650)}, {level(260), level(380), level(650), level(770)}, {120});
   ASSERT_EQ(levels.size(), 2u);
@@ -257,7 +257,7 @@ TEST(TranslatedLevels, AMissAsLongAsTheWayToTheNextLevelHidesIt) {
   EXPECT_EQ(level_hidden_by_translation(levels, {150}), std::size_t{0});
 }
 
-// Lines of 128 B of one way, of which 512 B in a row are of one set: of 16 loads of the tiny array, 2 miss.
+// Lines of 128 B and one way, with 512 consecutive bytes in one set: 2 of 16 loads of the tiny array miss.
 TEST(TinyArray, IsTwoWhereItsLinesPushOneAnotherOut) {
   const auto tiny = [](std::uint32_t near, std::uint32_t far) {
     stats::Histogram loads(256);

@@ -34,13 +34,13 @@ TEST(PcieGeneration, FollowsFromTheSpeed) {
 }
 
 TEST_F(SysfsTest, TheLinkIsReadAsItIsAndAsItCouldBe) {
-  write("current_link_speed", "2.5 GT/s PCIe");  // it sleeps
+  write("current_link_speed", "2.5 GT/s PCIe");  // the link sleeps
   write("current_link_width", "8");
   write("max_link_speed", "32.0 GT/s PCIe");
   write("max_link_width", "16");
   EXPECT_EQ(read_pci_link(root(), "0000:c1:00.0"),
             (PciLink{.generation = 1, .width = 8, .generation_max = 5, .width_max = 16}));
-  // A partition of the same device.
+  // Another partition of the same device.
   EXPECT_EQ(read_pci_link(root(), "0000:c1:00.3").generation_max, 5u);
 }
 

@@ -1,4 +1,4 @@
-// Where the time of a device goes: how calls are told apart, what a step's part of it is, and what a report says.
+// The time of a device: how calls are classified, the share of a step, and the text of a report.
 #include "gputopo/times.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST(DeviceTimes, OfASpanAreADifference) {
   EXPECT_DOUBLE_EQ(end.gpu_seconds, 0.5);
 }
 
-// Each in a thread of its own: what is kept is the thread's.
+// Runs in a separate thread, because times are kept per thread.
 void in_a_thread(const std::function<void()>& action) { std::thread(action).join(); }
 
 TEST(DriverCalls, AreCountedAndTimedOnceTimesAreKept) {
@@ -68,7 +68,7 @@ TEST(DriverCalls, AreCountedAndTimedOnceTimesAreKept) {
     time_driver_calls();
     for (int i = 0; i < 2; ++i) {
       const InDriverCall outer("cuCtxSynchronize");
-      const InDriverCall inner("cuGetErrorName");  // within it
+      const InDriverCall inner("cuGetErrorName");  // within the outer call
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     const std::vector<NamedCallTimes> calls = driver_call_times();
@@ -122,9 +122,9 @@ TEST(ProfileReports, TheTableBeginsWithTheLongestStep) {
   const std::string text = profile_text(profiled());
   EXPECT_LT(text.find("l2.size"), text.find("l1.size"));
   EXPECT_EQ(text.find("l2.banks"), std::string::npos) << "too short for a row of its own";
-  // GPU, then six kinds of calls of 125 ms each, and what is left of 2 s.
+  // GPU, then six kinds of calls of 125 ms each, and the rest of 2 s.
   EXPECT_THAT(text, ::testing::ContainsRegex("l2.size +2000.0 +9 +1000.0( +125.0)+ +1250.0\n"));
-  // 4 s less the three steps; of the calls what is neither a step's nor the opening's.
+  // 4 s minus the three steps. Calls: those that belong to neither a step nor the opening of the device.
   EXPECT_THAT(text, ::testing::ContainsRegex("between the probes +999.9 +250.0( +31.2)+ +812.4\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("cuMemAlloc_v2 +3 +750.0 +250000.0  allocate\n"));
 }

@@ -1,4 +1,4 @@
-// When a level of TLB that no sweep showed is none.
+// When a TLB level that no sweep showed is absent.
 #include <gtest/gtest.h>
 
 #include "probe/tlb/level_values.h"

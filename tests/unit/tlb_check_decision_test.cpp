@@ -1,4 +1,4 @@
-// What contradicts a level of TLB.
+// Evidence against a TLB level.
 #include <gtest/gtest.h>
 
 #include "gputopo/program.h"

@@ -1,4 +1,4 @@
-// What an entry covers, from the misses of blocks that were touched in models of TLBs.
+// The bytes that an entry covers, from misses of blocks touched in models of TLBs.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -14,7 +14,7 @@ namespace {
 using truth::Replaced;
 using truth::TlbModel;
 
-// Blocks of 4 KiB on in 1.6 times the reach, as the probe touches them.
+// Blocks from 4 KiB on within 1.6 times the reach, as the probe touches them.
 std::vector<TouchedBlocks> touched_in(const TlbModel& tlb, std::uint64_t page, std::uint64_t begin = 0,
                                       double noise = 0) {
   const auto span = static_cast<std::uint64_t>(1.6 * static_cast<double>(tlb.entries() * page));
@@ -91,7 +91,7 @@ TEST(TlbEntry, ALevelOfOneEntryHasNoPageToTell) {
   EXPECT_EQ(find_tlb_entry(blocks, 4096, 0).bytes, 0u);
 }
 
-// Blocks of no size below the entry: what fits fewer entries than there are is no explanation.
+// No blocks smaller than the entry. Explanations with fewer entries than the level has do not count.
 TEST(TlbEntry, IsTheSmallestBlockOfWhichAllMiss) {
   constexpr std::uint64_t kPage = 2 << 20;
   std::vector<TouchedBlocks> blocks = touched_in(TlbModel::even(1, 46), kPage);

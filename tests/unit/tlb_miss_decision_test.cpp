@@ -90,9 +90,9 @@ TEST(TlbMisses, AreAsSweptWhereNotAllPagesMiss) {
     EXPECT_NEAR(found.false_part, 0.01, 1e-9) << "what hits shows the noise all the same";
     EXPECT_EQ(found.rise_error, misses ? TlbMissParameters{}.unborne_error : TlbMissParameters{}.unseen_error);
   };
-  unchanged(paired_loads({{500, 0}, {500, 20}}));  // not the oldest is replaced
-  unchanged(paired_loads({{1000, 40}}));           // they miss another level too
-  unchanged(std::nullopt);                         // no room for so many
+  unchanged(paired_loads({{500, 0}, {500, 20}}));  // the oldest entry is not the victim
+  unchanged(paired_loads({{1000, 40}}));           // they also miss another level
+  unchanged(std::nullopt);                         // no room for that many
 }
 
 TEST(TlbMisses, OfFewPagesAreMoreThanOne) {
@@ -122,7 +122,7 @@ TEST(TlbSteps, NoiseIsNoMissOfTheCache) {
   EXPECT_EQ(judge_step({.pages = 0.4, .companions = 0.1, .pages_wait_cycles = 1}, kNoisyStep), StepIs::kPassing);
 }
 
-// An H200's first TLB, of which a miss costs 10 cycles where slices of L2 are 200 apart.
+// An H200's first TLB: a miss costs 10 cycles, while L2 slices differ by 200 cycles.
 TEST(TlbSteps, OfCheapMissesAreToldByMeans) {
   const SlowBeyond cheap{.pages = 0.62, .companions = 0.26, .pages_wait_cycles = 6.2, .companions_wait_cycles = -0.7};
   EXPECT_EQ(judge_step(cheap, {.rise_cycles = 8.5, .false_part = 0.07}), StepIs::kLevel);

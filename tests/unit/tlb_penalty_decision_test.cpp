@@ -1,4 +1,4 @@
-// What a miss of a TLB costs, from lines apart and together.
+// The cost of a TLB miss, from lines apart and together.
 #include <gtest/gtest.h>
 
 #include "probe/tlb/penalty_decision.h"
@@ -6,7 +6,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Four lines of a page: together, one in four misses. Where lines lie moves both orders alike.
+// Four lines of a page: together, one in four misses. The lines' places affect both orders equally.
 std::vector<TlbOrders> orders(double miss, const std::vector<double>& of_lines) {
   std::vector<TlbOrders> by_sm;
   for (const double cycles : of_lines) by_sm.push_back({miss + cycles, miss / 4 + cycles});
@@ -45,7 +45,7 @@ TEST(TlbPenalties, OfLoadsThatAllTakeTheSameAreAsWideAsABin) {
   EXPECT_LT(bins_error_cycles(2), 0.001);
 }
 
-// Loads that miss no level wait all the same: for memory, of which misses may cost another time.
+// Loads that miss no TLB level wait for memory, for which TLB misses may cost a different time.
 TEST(TlbPenalties, AreNotToldOfLinesThatMissTheCache) {
   EXPECT_FALSE(find_tlb_penalty(orders(80, {20, 22, 24}), 4, 8, {}));
   EXPECT_TRUE(find_tlb_penalty(orders(80, {2, 3, 4}), 4, 8, {}));

@@ -1,4 +1,4 @@
-// The reach of a TLB from what misses in models of one.
+// The reach of a TLB, from the misses of TLB models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST(TlbReach, IsFoundWhereTheCoarseEdgeIsSomePercentOff) {
 }
 
 TEST(TlbReach, IsWhereMissesGrowWithEveryPage) {
-  // A page of something else takes a way of one set, which overflows long before the others.
+  // A foreign page takes a way of one set, which overflows long before the others.
   std::vector<std::uint32_t> ways(256, 8);
   ways[5] = 7;
   const TlbReachFound found = find_tlb_reach(near(1800), misses_in(TlbModel(ways)));
@@ -77,7 +77,7 @@ TEST(TlbReach, IsWhereMissesGrowWithEveryPage) {
 }
 
 TEST(TlbReach, IsNotWhereNeighbouringSetsOverflowSooner) {
-  // Sixty sets in a row hold a page of something else: just beyond the first of them misses grow as if all did.
+  // Sixty consecutive sets hold a foreign page. Just beyond the first of them, misses grow as if all sets did.
   std::vector<std::uint32_t> ways(256, 8);
   for (std::size_t set = 0; set < 60; ++set) ways[set] = 7;
   const TlbReachFound found = find_tlb_reach(near(1800), misses_in(TlbModel(ways)));
@@ -90,7 +90,7 @@ TEST(TlbReach, IsNotWhereNeighbouringSetsOverflowSooner) {
 }
 
 TEST(TlbReach, IsAnIntervalWhereAllSetsOverflowTooSoon) {
-  // The same of more ways: a tenth beyond the reach every page misses, and no more with each.
+  // The same with more ways: a tenth beyond the reach every page misses, and further pages add no misses.
   std::vector<std::uint32_t> ways(128, 16);
   ways[5] = 15;
   const TlbReachFound found = find_tlb_reach(near(1930), misses_in(TlbModel(ways)));
@@ -100,7 +100,7 @@ TEST(TlbReach, IsAnIntervalWhereAllSetsOverflowTooSoon) {
 }
 
 TEST(TlbReach, IsAnIntervalWhereSetsAreUneven) {
-  // Every other set lost a way: misses grow, but not evenly.
+  // Every second set lost ways, so misses grow unevenly.
   std::vector<std::uint32_t> ways(32, 16);
   for (std::size_t set = 0; set < ways.size(); set += 2) ways[set] = 14;
   const TlbModel tlb(ways);
@@ -127,7 +127,7 @@ TEST(TlbReach, HoldsTheTruthInNoise) {
 }
 
 TEST(TlbReach, HoldsTheTruthWhereNoiseWasTakenForTooMuch) {
-  // Two pages less miss than do, so the first set too many does not show.
+  // Two fewer pages seem to miss, so the first overfull set does not show.
   const TlbModel tlb = TlbModel::even(1024, 2);
   const TlbReachFound found = find_tlb_reach(near(2048), [&tlb](std::uint64_t pages) {
     return MissedPages{tlb.missed(pages) - 2, 2.1};
@@ -149,8 +149,7 @@ TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
   EXPECT_EQ(all.why, "as few as 20 pages miss");
 }
 
-// The sweep's edge came too late: the reach is where fewer pages fit.
-// Noise that comes in bursts: of each few looks one finds misses, at whatever number of pages.
+// Bursts of noise: one of each three looks finds misses, whatever the number of pages.
 TEST(TlbReach, IsNotWhereFewLooksMissByChance) {
   const TlbModel tlb = TlbModel::even(1, 1524);
   int look = 0;
@@ -161,6 +160,7 @@ TEST(TlbReach, IsNotWhereFewLooksMissByChance) {
   EXPECT_FALSE(found.known && found.pages.high < 1524) << found.why;
 }
 
+// The sweep's edge is too high: fewer pages fit.
 TEST(TlbReach, IsFoundWellBeforeTheCoarseEdge) {
   const TlbReachFound found = find_tlb_reach(near(700), misses_in(TlbModel::even(32, 16)));
   EXPECT_TRUE(found.known);

@@ -1,4 +1,4 @@
-// Rounds over other lines of the same pages, and of how many lines a cache of the SM holds none.
+// Rounds over other lines of the same pages, and how many lines it takes until an SM's cache serves none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// So many loads that take so much longer than the second ones.
+// This many loads that take `cycles` longer than the second loads.
 struct Loads {
   std::uint32_t count = 0;
   std::uint32_t cycles = 0;
@@ -35,7 +35,7 @@ TEST(TlbRounds, NoLineComesTwice) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i] / 8, all[i % 3] / 8) << i;
 }
 
-// Sixteen stay, of 32 a few, of 64 none.
+// It serves all of 16 lines, a few of 32, and none of 64.
 TEST(NearestCache, IsExceededByTheFirstLinesOfWhichItServesNone) {
   const auto found = find_nearest_cache({{16, paired({{2000, 0}})},
                                          {32, paired({{40, 0}, {1960, 110}})},
@@ -47,13 +47,13 @@ TEST(NearestCache, IsExceededByTheFirstLinesOfWhichItServesNone) {
   EXPECT_NEAR(served_part(paired({{50, 0}, {150, 110}}), *found), 0.25, 0.01);
 }
 
-// It keeps some of any number of lines, or what is behind it takes no longer.
+// It serves some of any number of lines, or the level behind it is hardly slower.
 TEST(NearestCache, IsNotKnownWhereItServesSomeOfAnyLines) {
   EXPECT_FALSE(find_nearest_cache({{16, paired({{2000, 0}})}, {32, paired({{20, 0}, {1980, 110}})}}));
   EXPECT_FALSE(find_nearest_cache({{16, paired({{2000, 0}})}, {32, paired({{2000, 4}})}}));
 }
 
-// A small L2 between served those of 32 lines, and is exceeded by 64, too. Near and far parts of it serve any number.
+// A small L2 between serves some of 32 lines and is exceeded by 64, too. Near and far parts of it serve any number.
 TEST(NearestCache, MayBeExceededByLinesThatMemoryServes) {
   const auto past_both = find_nearest_cache(
       {{16, paired({{2000, 0}})}, {32, paired({{200, 0}, {1800, 110}})}, {64, paired({{2000, 400}})}});
@@ -70,7 +70,7 @@ TEST(NearestCache, LoadsPastTheNextTakeAsLongAsOfMemory) {
   const auto found = past_next_cache(nearest, 4096, paired({{2000, 238}}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->lines, 4096u);
-  // What the next cache serves is told from what memory does.
+  // Loads that the next cache serves can be told from those of memory.
   EXPECT_NEAR(served_part(paired({{100, 110}, {100, 238}}), *found), 0.5, 0.01);
   EXPECT_FALSE(past_next_cache(nearest, 4096, paired({{100, 110}, {1900, 238}}))) << "it serves some";
   EXPECT_FALSE(past_next_cache(nearest, 4096, paired({{2000, 116}}))) << "memory takes hardly longer";
@@ -86,7 +86,7 @@ TEST(NearestCache, SingleLoadsStandForPairs) {
     expected.resize(pairs.size());
     return expected;
   }());
-  // Hits that take longer than what is taken off a pair.
+  // Hits that are slower than the time subtracted from a pair.
   raw[1300 / kHistogramBinCycles] = 2;
   EXPECT_EQ(as_paired(raw, 1300)[kPairedZeroCycles / kHistogramBinCycles], 2u);
 }

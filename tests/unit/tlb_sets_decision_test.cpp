@@ -1,4 +1,4 @@
-// The sets of a TLB from what misses in models of one.
+// The sets of a TLB, from the misses of TLB models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,12 +36,12 @@ TEST(TlbSets, AreThePagesThatEachPageBeyondPushesOut) {
 }
 
 TEST(TlbSets, AreUnevenWhereTheyAre) {
-  // Pages are dealt in turns: the ways of two sets may differ by one.
+  // Pages go to the sets in turn, so the ways of two sets may differ by one.
   EXPECT_THAT(sets_in(TlbModel({5, 5, 4}), 14).ways, ElementsAre(4, 5, 5));
 }
 
 TEST(TlbSets, AreNotToldWhereTheyDoNotAddUp) {
-  // A page of something else takes a way of the first set, so that the reach ends there.
+  // A foreign page takes a way of the first set, so the reach ends there.
   const TlbSetsFound lost = sets_in(TlbModel({15, 16, 16, 16}), 60);
   EXPECT_THAT(lost.ways, IsEmpty());
   EXPECT_FALSE(lost.why.empty());
@@ -74,7 +74,7 @@ TEST(TlbSets, OfManyEntriesAreNotToldWhereTheyAreNotAlike) {
   std::vector<std::uint32_t> ways(256, 8);
   for (std::size_t set = 0; set < ways.size(); set += 2) ways[set] = 6;
   EXPECT_THAT(even_sets_in(TlbModel(ways), 1792).ways, IsEmpty());
-  // A tenth of the sets lost a way to something else: the others tell eight, but not of as many entries.
+  // A tenth of the sets lost a way to foreign pages. The other sets show eight ways, but the entries do not add up.
   ways.assign(256, 8);
   for (std::size_t set = 0; set < ways.size(); set += 10) ways[set] = 7;
   EXPECT_THAT(even_sets_in(TlbModel(ways), 2022).ways, IsEmpty());
@@ -87,7 +87,7 @@ TEST(TlbSets, OfManyEntriesAreNotToldUnderRandomReplacement) {
 }
 
 TEST(TlbSets, OfManyEntriesAreNotToldWhereSetsMissNowAndThen) {
-  // Two ways whose sets miss in four passes of five: 2.4 pages more with each page look like one way.
+  // Two ways whose sets miss in four of five passes: each page adds 2.4 misses, which looks like one way.
   const MissedPagesOf missed = [](std::uint64_t pages) {
     return MissedPages{TlbModel::even(512, 2).missed(pages) * (pages < 1536 ? 0.8 : 1), 1};
   };

@@ -11,7 +11,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// So many points at each level.
+// This many points at each level.
 std::vector<double> sweep_of(const std::vector<std::pair<int, double>>& levels, double noise_cycles = 0) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> noise(-noise_cycles, noise_cycles);
@@ -82,7 +82,7 @@ TEST(TlbSteps, OfNothing) {
   EXPECT_THAT(find_tlb_rises(sweep_of({{30, 7}})), IsEmpty()) << "all are equal";
 }
 
-// 215 pages at most: beyond 190 MB they are as far apart as entries, and each octave has them double that again.
+// With at most 215 pages, they are one entry apart from 190 MB on, and this distance doubles with each octave.
 TEST(FallBack, IsTheSameLevelOnceMore) {
   const TlbRise last{.before_cycles = -0.1, .rise_cycles = 39};
   EXPECT_TRUE(has_fallen_back({.before_cycles = 19.9, .rise_cycles = 19}, last));

@@ -1,4 +1,4 @@
-// Transfers as data: what is valid, their text, what can be an answer.
+// Transfers as data: validity, text, possible answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

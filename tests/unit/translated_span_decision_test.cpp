@@ -1,4 +1,4 @@
-// How much memory loads can be spread over without waiting for translations.
+// The largest memory over which loads can be spread without waiting for translations.
 #include "probe/tlb/translated_span_decision.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(TranslatedSpan, IsTheSmallestWhereAllOthersHaveMisses) {
   EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 60}}, 0), kMebibyte);
 }
 
-// Lines that meet in a set of L2 miss there; a TLB whose entries 16 MiB need no more of has enough of them for 4.
+// A TLB with enough entries for 16 MiB has enough for 4 MiB, so the misses at 4 MiB come from lines in one L2 set.
 TEST(TranslatedSpan, IsNotEndedByWhatALargerOneDoesNotShow) {
   EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMebibyte, 0.1}, {4 * kMebibyte, 9}, {16 * kMebibyte, 0}}, 0),
             8 * kMebibyte);

@@ -1,4 +1,4 @@
-// Failures of the standard library in words for users, and folders that are read without exceptions.
+// Failures of the standard library in words for users, and folders read without exceptions.
 #include "file/unexpected.h"
 
 #include <gmock/gmock.h>

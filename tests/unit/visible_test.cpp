@@ -1,5 +1,5 @@
-// Text on its way to a person. CMake also builds this file and src/file/visible.cpp with signed and with unsigned char:
-// compilers for Arm take char for an unsigned number.
+// Text for people. CMake also builds this file and src/file/visible.cpp with signed and with unsigned char, because
+// char is unsigned in compilers for Arm.
 #include "file/visible.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is found after stores, and what bandwidth they leave, say of a cache, and what they leave open.
+// The write policy of a cache, from the lines found after stores and from the bandwidth that remains beside them.
 #include "probe/bandwidth/write_policy_decision.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 TEST(PartOfLines, IsByTheFirstLoadOfEach) {
-  // Four lines of two loads: the second load of a line hits whatever brought it in.
+  // Four lines of two loads: the second load of a line always hits.
   const std::vector<std::uint32_t> latencies = {30, 30, 300, 30, 31, 30, 290, 30};
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 2, 100), 0.5);
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 1, 100), 0.75);
@@ -30,7 +30,7 @@ TEST(StoreHits, OfLinesThatAreThereWhole) {
   EXPECT_DOUBLE_EQ(part_of_whole_lines(latencies, 4, 1, 50), 0);
 }
 
-// A tenth of cold loads look like hits, so that a tenth more than what was seen was missed.
+// A tenth of cold loads look like hits, so the true misses are the observed ones over 0.9.
 TEST(PartOfLines, AllowsForMissesThatLookLikeHits) {
   const std::vector<std::uint32_t> latencies = {30, 300, 300, 300, 300, 300, 300, 300, 300, 300};
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 1, 100, 0.9), 0);
@@ -40,7 +40,7 @@ TEST(PartOfLines, AllowsForMissesThatLookLikeHits) {
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 1, 100, 0), 0) << "where no miss can be told";
 }
 
-// A near line and a far one, of two loads each: what memory took of it is the measure.
+// A near line and a far line with two loads each: each line is compared with its own latency from memory.
 TEST(PartQuicker, ComparesALineWithItself) {
   const std::vector<std::uint32_t> cold = {530, 30, 760, 30};
   EXPECT_DOUBLE_EQ(part_quicker(std::vector<std::uint32_t>{284, 30, 460, 30}, cold, 2, 0.8), 1);
@@ -103,7 +103,7 @@ TEST(WritePolicyBesideReads, IsWhatReadsLoseToWritesThatCouldStay) {
   EXPECT_EQ(policy_beside_reads(through, kUnknownPeak).value, WritePolicy::kWriteThrough);
 }
 
-// A cache that copies no faster than memory: what it could take at best is the measure.
+// A cache that copies no faster than memory is judged by the rate that it could reach at best.
 TEST(WritePolicyBesideReads, IsMeasuredByWhatTheCacheCanTake) {
   const ReadRates rates{.alone = 1000e9, .beside_memory = 500e9, .beside_cache = 700e9, .in_cache = 800e9};
   EXPECT_EQ(policy_beside_reads(rates, kUnknownPeak).value, WritePolicy::kWriteBack);     // 2/3

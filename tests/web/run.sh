@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh bundle|browser|validity GPUTOPO [SCREENSHOT-FOLDER]: one check of the front end of HTML reports. Exits with 77, and
-# says why, where it cannot run here.
+# run.sh bundle|browser|validity GPUTOPO [SCREENSHOT-FOLDER]: one check of the front end of HTML reports. Exits with 77
+# and a reason if it cannot run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 check=$1 gputopo=$2
@@ -41,7 +41,7 @@ case $check in
     done
     "$gputopo" diff "$root"/tests/reports/{h200,gt200}.json --html "$folder/diff.html" >/dev/null || [ $? = 1 ]
     "$gputopo" fleet report "$root/tests/fuzz/corpus/store/odd.arrow" --html "$folder/fleet.html" >/dev/null || [ $? = 1 ]
-    # Both commands end with 1 for what differs and for what fails alike.
+    # Both commands end with 1 for differences as well as for failures.
     for name in diff fleet; do [ -s "$folder/$name.html" ] || { printf 'failed: no %s.html\n' "$name"; exit 1; }; done
     java -jar "$jar" --errors-only --also-check-svg "$folder"/*
     ;;

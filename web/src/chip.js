@@ -1,4 +1,4 @@
-// What is known of the memory that the reader points at, beside the drawing; the drawing as a file.
+// Shows the values of the memory that the reader points at, beside the drawing, and exports the drawing.
 import {reports} from './data.js';
 import {printAlone, save, savePng} from './save.js';
 import {fileName} from './values.js';
@@ -27,7 +27,7 @@ function describe(part) {
   return nodes;
 }
 
-// The drawing as it looks now, as a document that stands alone: with its name, and colours instead of custom properties.
+// The drawing as it looks now, as a standalone document with a name, and with colors instead of custom properties.
 function standalone(drawing) {
   const style = getComputedStyle(document.documentElement);
   const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.selectorText?.includes('.gt'))
@@ -82,7 +82,7 @@ function setUpExport() {
   if (heat) bar.prepend(heat);
 }
 
-// What each SM waits for L2, in place of which part of it is near.
+// Shows each SM's latency to L2 instead of the partition that it is near.
 function setUpHeat() {
   const toggle = document.getElementById('heat');
   const drawing = document.querySelector('.chip svg.gt');
@@ -92,7 +92,7 @@ function setUpHeat() {
   toggle.addEventListener('click', () => toggle.setAttribute('aria-pressed', drawing.classList.toggle('hot')));
 }
 
-// Pointing at a part shows it. A click or the enter key keeps it there and goes on to its links, the escape key goes back.
+// Pointing at a part shows it. A click or Enter keeps it and moves the focus to its links; Escape goes back.
 export function setUpChip() {
   setUpHeat();
   setUpExport();

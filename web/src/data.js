@@ -1,4 +1,4 @@
-// The reports and charts that the page carries.
+// The reports and charts in the page.
 function block(id) {
   const element = document.getElementById(id);
   return element ? JSON.parse(element.textContent) : null;
@@ -12,7 +12,7 @@ for (let i = 0; ; ++i) {
 }
 export const charts = block('charts') || [];
 
-// As outputs of one line name it.
+// The device's name as in one-line outputs.
 export function deviceOf(chart) {
   if (chart.device) return chart.device;
   const {device} = reports[chart.report];
@@ -34,7 +34,7 @@ export function tableOf(chart) {
   return {name: table.name, names: table.columns.map((column) => column.name), data: table.data};
 }
 
-// The same as it is drawn: without what timing added to latencies, as values have them.
+// The same table as drawn: without the timer cost in latencies, like the values.
 const drawnTables = new Map();
 export function drawnTableOf(chart) {
   const table = tableOf(chart);

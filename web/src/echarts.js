@@ -1,4 +1,4 @@
-// The parts of ECharts that reports use: the whole library is twice as large.
+// The parts of ECharts that reports use; the whole library is twice as large.
 import {BarChart, HeatmapChart, LineChart, ScatterChart} from 'echarts/charts';
 import {DataZoomInsideComponent, GridComponent, LegendScrollComponent, MarkAreaComponent, MarkLineComponent, TitleComponent,
         TooltipComponent, VisualMapContinuousComponent} from 'echarts/components';

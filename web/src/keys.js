@@ -1,4 +1,4 @@
-// Keys of the whole page. Where a reader types, and in a plot that has the focus, they are letters and the plot's.
+// Keys for the whole page. In an input field they are letters, and a plot with the focus takes its own keys.
 const kPlotKeys = [
   ['+ and \u2212', 'zoom the plot that has the focus'],
   ['arrows', 'move it'],
@@ -9,18 +9,18 @@ const kPlotKeys = [
 const headings = () => [...document.querySelectorAll('main h2[id]')].filter((heading) => heading.offsetParent !== null);
 
 function go(heading) {
-  heading.tabIndex = -1;  // so that the next tab goes on from here
+  heading.tabIndex = -1;  // so that the next Tab continues from here
   heading.focus({preventScroll: true});
   heading.scrollIntoView();
 }
 
-// The section after, or before, the one at the top of the window.
+// Goes to the section before or after the one at the top of the window.
 function goBy(step) {
   const all = headings();
   const margin = 20;
   const current = all.filter((heading) => heading.getBoundingClientRect().top <= margin).length - 1;
   const isInside = current >= 0 && all[current].getBoundingClientRect().top < -margin;
-  // From within a section back to its beginning.
+  // From within a section, goes back to its beginning.
   const next = step < 0 && isInside ? current : current + step;
   // The last sections may be too short to reach the top.
   const focused = all.indexOf(document.activeElement);

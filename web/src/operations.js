@@ -1,4 +1,4 @@
-// Filters of the table of operations, and its export.
+// Filters and export of the table of operations.
 import {reports} from './data.js';
 import {save} from './save.js';
 import {fileName} from './values.js';
@@ -26,7 +26,7 @@ export function setUpOperations() {
   form.addEventListener('submit', (event) => event.preventDefault());
   apply();
   document.getElementById('export-operations').addEventListener('click', () => {
-    // The lines that --csv writes, which the table of all values has.
+    // The lines of --csv, which are in the table of all values.
     const values = document.getElementById('values');
     const groups = new Set(rows.filter((row) => !row.hidden).map((row) => row.dataset.group));
     const own = [...values.tBodies[0].rows].filter((row) => groups.has(row.dataset.group));

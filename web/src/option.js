@@ -11,11 +11,11 @@ function colours() {
   };
 }
 
-const kBottom = 52;  // the axis along x and its name
+const kBottom = 52;  // the x axis and its name
 const kMarkHeight = 13;
 const kNameHeight = 15;
 const kNarrow = 480;
-// Without double quotes: ECharts writes it into an attribute of its SVG as it is.
+// No double quotes, because ECharts writes the font unescaped into an attribute of its SVG.
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
 function axisName(axis) {
@@ -25,16 +25,16 @@ function axisName(axis) {
 }
 
 function tick(value, unit, digits) {
-  const rounded = Number(value.toPrecision(10));  // a power of two out of a logarithm is not quite one
+  const rounded = Number(value.toPrecision(10));  // a power of two from a logarithm may be slightly off
   return unit === 'B' || unit === 'B/s' ? human(rounded, unit, digits) : human(rounded, '');
 }
 
-// A value axis, logarithmic to 2 for bytes, so that its ticks are powers of two.
+// A value axis. For bytes it is logarithmic to base 2, so that ticks are powers of two.
 function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   const positive = values.filter((value) => Number.isFinite(value) && (!isLog || value > 0));
   const least = Math.min(...positive);
   const greatest = Math.max(...positive);
-  // Where all values are nearly alike ticks differ in later digits only.
+  // If all values are similar, only later digits of the ticks differ.
   const alike = greatest > least ? Math.floor(Math.log10(greatest / (greatest - least))) : 0;
   const digits = Math.min(7, alike + 3);
   const option = {
@@ -50,16 +50,16 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   };
   if (positive.length === 0) return option;
   if (isLog) {
-    // ECharts puts a tick at every power of the base up to ten of them, then at every tenth power.
+    // ECharts puts a tick at each power of the base up to ten powers, then at every tenth power.
     const octaves = Math.log2(greatest / least);
-    const fewDecades = greatest < 100 * least;  // powers of ten would be one tick or two
+    const fewDecades = greatest < 100 * least;  // powers of ten would give one or two ticks
     option.logBase = axis.unit === 'B' || fewDecades ? 2 ** Math.max(1, Math.ceil(octaves / 8)) : 10;
-    // A bar of one must have a height, and the first and last bar their width.
+    // A bar of one must have a height, and the first and last bars need their width.
     const room = !isBars ? 1 : vertical ? 2 : 1.05;
     option.min = least / room;
-    if (isBars && vertical) option.startValue = option.min;  // where bars stand; ECharts lets them stand at one
+    if (isBars && vertical) option.startValue = option.min;  // base of the bars, which ECharts puts at one
     option.max = greatest > least ? greatest * (vertical ? 1 : room) : least * 2;
-    // The ends have labels as well: where there are ticks enough, one close to that of a power covers it.
+    // Label the ends, too. If there are enough ticks, a label close to that of a power would cover it.
     const isPower = (value) => Math.abs(Math.log(value) / Math.log(option.logBase) % 1) < 1e-6;
     if (vertical && octaves >= 2 * Math.log2(option.logBase)) {
       Object.assign(option.axisLabel, {showMinLabel: isPower(option.min), showMaxLabel: isPower(option.max)});
@@ -67,16 +67,16 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   } else {
     if (axis.unit === 'B' && greatest >= 64) {
       option.interval = 2 ** Math.round(Math.log2(greatest / 6));
-      option.max = Math.ceil(greatest / option.interval) * option.interval;  // else the axis ends in a number of its own
+      option.max = Math.ceil(greatest / option.interval) * option.interval;  // otherwise the axis ends at an odd number
     }
-    // What is far from nothing would be a flat line on an axis that starts there (kStartsAtNothing in src/report/drawing/chart.h).
+    // Values far from zero would be a flat line on an axis from zero (kStartsAtNothing in src/report/drawing/chart.h).
     if (!isBars && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
   }
   return option;
 }
 
-// A few words a line, so that the names of marks find room beside a plot.
+// Puts a few words on each line, so that the names of marks fit beside a plot.
 function nameLines(label, width) {
   const most = width < kNarrow ? 12 : 20;
   const lines = [];
@@ -87,24 +87,24 @@ function nameLines(label, width) {
   return lines;
 }
 
-// Names of so many marks would leave a narrow plot no room; the caption has them.
+// The names of more marks would leave no room in a narrow plot; the caption has them.
 function hasNames(chart, width) {
   const kMostNames = 8;
   return width >= kNarrow || chart.marks.length <= kMostNames;
 }
 
-// Of the plot, for the names of the marks across it.
+// Right margin of the plot, for the names of horizontal marks.
 function rightMargin(charts, width) {
   const lines = charts.filter((chart) => hasNames(chart, width)).flatMap(({marks}) => marks.filter((mark) => mark.across).flatMap((mark) => nameLines(mark.label, width)));
   return Math.max(24, ...lines.map((line) => 14 + 7 * line.length));
 }
 
-// The names of marks stand around the samples, not over them: those along x above the plot, those across to its right.
-// `shifts` are how far they are from their lines, by the marks' place in the chart.
+// The names of marks are outside the samples: those of vertical marks above the plot, those of horizontal ones on its
+// right. `shifts` are their distances from their lines, by the index of the mark in the chart.
 function markLines(chart, palette, width, shifts = new Map()) {
   const data = [];
   const bands = [];
-  // Names stand above each other in the order of the marks, so that none covers another.
+  // Names are stacked in the order of the marks, so that none covers another.
   const order = chart.marks.filter((mark) => !mark.across).sort((a, b) => b.value - a.value);
   for (const [index, mark] of chart.marks.entries()) {
     const key = mark.across ? 'yAxis' : 'xAxis';
@@ -130,8 +130,8 @@ function markLines(chart, palette, width, shifts = new Map()) {
   };
 }
 
-// Moves the names of marks to where there is room, in what `instance` shows now: those across apart where their lines are
-// close together, those above the plot away from its ends.
+// Moves the names of marks to free places in the current view of `instance`: those of horizontal marks apart if their
+// lines are close, those above the plot away from its ends.
 export function placeNames(instance, chart) {
   if (chart.marks.length === 0) return;
   const [width, height] = [instance.getWidth(), instance.getHeight()];
@@ -146,7 +146,7 @@ export function placeNames(instance, chart) {
       shifts.set(index, [Math.min(Math.max(x, half), width - half) - x, 0]);
     }
   }
-  let free = height - kBottom + 2;  // above it, so that no name covers the axis
+  let free = height - kBottom + 2;  // above the axis, so that no name covers it
   for (const [index, mark, y] of across.sort((a, b) => b[2] - a[2])) {
     const half = kNameHeight * nameLines(mark.label, width).length / 2;
     const middle = Math.min(y, free - half);
@@ -160,8 +160,7 @@ export function placeNames(instance, chart) {
 const kRoom = 'room';
 const kMostDots = 200;
 
-// ECharts scales axes to the series that it draws, not to marks and not to the charts beside: points that are not drawn make
-// it see those.
+// ECharts scales axes to its series, but not to marks or to charts beside this one. Invisible points include those.
 function room(xs, ys) {
   const finite = (values) => values.filter((value) => Number.isFinite(value));
   const [x, y] = [finite(xs), finite(ys)];
@@ -182,9 +181,9 @@ function rowsOf(table, series) {
 }
 
 const kMean = 'mean';
-const kMostListed = 6;  // of the latencies that came at one footprint
+const kMostListed = 6;  // latencies at one footprint
 
-// The mean over the samples of each x: the line that a latency sweep is known by.
+// The mean of the samples at each x: the usual line of a latency sweep.
 function weightedMean(xs, ys, weights) {
   const sums = new Map();
   for (let r = 0; r < xs.length; ++r) {
@@ -221,7 +220,7 @@ function labelWidth(values, axis) {
   return 12 + 7 * Math.max(...values.map((value) => tick(value, axis.unit).length));
 }
 
-// Rows of likes stand beside one another: their numbers, which go to and fro, would be ticks that nobody can follow.
+// Rows grouped by similarity have numbers in no order, which would be useless as ticks.
 function goesOneWay(values) {
   const steps = values.slice(1).map((value, index) => Math.sign(value - values[index]));
   return steps.every((step) => step > 0) || steps.every((step) => step < 0);
@@ -230,7 +229,7 @@ function goesOneWay(values) {
 function legendRows(names, width) {
   let [rows, x] = [1, 0];
   for (const name of names) {
-    const own = 45 + 7 * name.length;  // with its sign
+    const own = 45 + 7 * name.length;  // including its symbol
     if (x > 0 && x + own > width - 20) [rows, x] = [rows + 1, 0];
     x += own;
   }
@@ -241,14 +240,14 @@ function mapOption(chart, table, palette, base, {width, height}) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
   const values = columnOf(table, chart.weight.column);
-  // In the order of the table: neighbours there belong together.
+  // In the order of the table, where neighbors belong together.
   const across = [...new Set(xs)];
   const down = [...new Set(ys)];
   const xIndex = new Map(across.map((value, index) => [value, index]));
   const yIndex = new Map(down.map((value, index) => [value, index]));
   const finite = values.filter((value) => value !== null);
   const isPart = chart.weight.unit === '' ? [0, 1] : [];
-  // A bar of colours beside the map takes a third of a narrow one: there it lies below.
+  // A color bar beside a narrow map would take a third of its width, so it goes below.
   const isNarrow = width < kNarrow;
   const grid = isNarrow ? {left: 62, right: 16, top: 16, bottom: 98} : {left: 82, right: 130, top: 24, bottom: 54};
   const plotWidth = width - grid.left - grid.right;
@@ -258,7 +257,7 @@ function mapOption(chart, table, palette, base, {width, height}) {
     type: 'category', data: data.map((value) => tick(value, axis.unit)), nameLocation: 'middle',
     name: axisName(axis) + (goesOneWay(data) ? '' : ', likes together'),
     nameGap: vertical ? (isNarrow ? 44 : 62) : 30, nameTextStyle: {color: palette.ink},
-    // Every so many, so that a label has room for its line.
+    // Skips labels so that each has room for its line.
     axisLabel: {
       color: palette.faint, show: goesOneWay(data),
       interval: Math.ceil(data.length / Math.max(2, vertical ? plotHeight / kLineHeight : plotWidth / labelWidth(data, axis))) - 1,
@@ -277,11 +276,11 @@ function mapOption(chart, table, palette, base, {width, height}) {
     xAxis: category(chart.x, across, false),
     yAxis: category(chart.y, down, true),
     visualMap: {
-      // Parts of something from none to all of it, so that noise is of one colour.
+      // Parts range from 0 to 1, so that noise has one color.
       min: Math.min(...finite, ...isPart), max: Math.max(...finite, ...isPart), calculable: true,
       ...(isNarrow ? {orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 110} : {orient: 'vertical', right: 4, top: 'middle'}),
       textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight.unit),
-      // Viridis' ends and middle: even in lightness, and told apart by colour-blind readers.
+      // Viridis: even in lightness, and distinguishable for color-blind readers.
       inRange: {color: ['#440154', '#3b528b', '#21918c', '#5ec962', '#fde725']},
     },
     series: [{
@@ -291,18 +290,18 @@ function mapOption(chart, table, palette, base, {width, height}) {
   };
 }
 
-// The numbers of a chart along its axes, those of the marks across included.
+// The numbers of a chart along its axes, including horizontal marks.
 function numbersOf(chart) {
   const table = drawnTableOf(chart);
   const columns = chart.plot === 'density' ? [chart.y.column] : chart.series.map((one) => one.column);
   return {
     x: columnOf(table, chart.x.column),
-    // A peak in theory may lie above all samples.
+    // A theoretical peak may lie above all samples.
     y: [...columns.flatMap((name) => columnOf(table, name)), ...chart.marks.filter((mark) => mark.across).map((mark) => mark.value)],
   };
 }
 
-// The option of a plot that leaves the page: above it stands what it is, and of which GPU.
+// The option of an exported plot, with its title and GPU above it.
 export const kTitleHeight = 46;
 export function titled(option, title, device, {width}) {
   const {ink, faint} = colours();
@@ -315,8 +314,8 @@ export function titled(option, title, device, {width}) {
   return option;
 }
 
-// `log` is {x, y}: what the reader has chosen; `size` is {width, height} of the plot in pixels. The axes have room for all of `peers`,
-// the charts that stand beside this one.
+// `log` is {x, y}, the reader's choice; `size` is {width, height} of the plot in pixels. The axes have room for all of
+// `peers`, the charts beside this one.
 export function optionOf(chart, log, size, peers = [chart]) {
   const palette = colours();
   const table = drawnTableOf(chart);
@@ -368,7 +367,7 @@ export function optionOf(chart, log, size, peers = [chart]) {
     base.tooltip.formatter = (items) => tooltip(
         items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], chart.y.unit)}`));
     if (series.length > 1) {
-      if (chart.marks.some((mark) => mark.across)) base.grid.top += kNameHeight;  // the name of the highest may rise above the plot
+      if (chart.marks.some((mark) => mark.across)) base.grid.top += kNameHeight;  // the top name may exceed the plot
       const names = series.map((one) => one.name);
       const kLegendRow = 22;
       base.grid.top += kLegendRow * (legendRows(names, size.width) - 1);
@@ -388,7 +387,7 @@ function tooltip(items, chart, lines) {
   return [human(items[0].value[0], chart.x.unit), ...lines].map(escapeText).join('<br>');
 }
 
-// Tooltips are HTML; names of columns and of marks come from a file.
+// Tooltips are HTML, but names of columns and of marks come from a file.
 function escapeText(text) {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

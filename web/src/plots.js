@@ -1,4 +1,4 @@
-// Figures become plots when they are first seen: a report has dozens.
+// Figures become plots when they first become visible, because a report has dozens.
 import {charts, columnOf, deviceOf, drawnTableOf, tableOf} from './data.js';
 import {echarts} from './echarts.js';
 import {kTitleHeight, optionOf, placeNames, titled} from './option.js';
@@ -7,7 +7,7 @@ import {csv, save, savePng} from './save.js';
 const drawn = new Map();  // figure -> {chart, peers, log, instance}
 let printing = false;
 
-// Every plot has the same buttons: what cannot be seen beside the plot is said.
+// Every plot has the same buttons, so the title says what each does.
 function button(chart, label, title, action) {
   const element = document.createElement('button');
   element.type = 'button';
@@ -22,7 +22,7 @@ function svgOf(plot) {
   const width = plot.instance.getWidth();
   const height = plot.instance.getHeight() + kTitleHeight;
   const still = echarts.init(null, null, {renderer: 'svg', ssr: true, width, height});
-  const option = plot.instance.getOption();  // with the zoom as it is
+  const option = plot.instance.getOption();  // with the current zoom
   const zoom = option.dataZoom.map(({start, end}) => ({start, end}));
   const size = {width, height};
   still.setOption(titled(optionOf(plot.chart, plot.log, size, plot.peers), plot.chart.title, deviceOf(plot.chart), size));
@@ -33,8 +33,7 @@ function svgOf(plot) {
   return {svg, width, height};
 }
 
-// ECharts takes all cells of a heat map for parts that are painted some 15 ms in each frame. Paper does not wait for the
-// next frame.
+// ECharts paints the cells of a heat map over many frames of about 15 ms. Printing does not wait for the next frame.
 function paintWhole(plot) {
   const canvas = plot.instance.getZr();
   for (const element of canvas.storage.getDisplayList(true)) element.incremental = 0;
@@ -42,7 +41,7 @@ function paintWhole(plot) {
   canvas.flush();
 }
 
-// Draws the plot again, where the reader has zoomed to.
+// Draws the plot again and keeps its zoom.
 function render(plot) {
   const zoom = plot.instance.getOption()?.dataZoom?.map(({start, end}) => ({start, end}));
   const option = optionOf(plot.chart, plot.log, {width: plot.instance.getWidth(), height: plot.instance.getHeight()}, plot.peers);
@@ -115,7 +114,7 @@ function onKey(plot, event) {
     ArrowLeft: () => panBy(plot, 0, -0.1), ArrowRight: () => panBy(plot, 0, 0.1),
     ArrowDown: () => panBy(plot, 1, -0.1), ArrowUp: () => panBy(plot, 1, 0.1),
   };
-  // The legend is for who points; a line has the number of its place there.
+  // The legend is for pointers; keys select a line by its number in the legend.
   const series = plot.chart.series[Number(event.key) - 1];
   const toggle = series && plot.chart.series.length > 1 && (() => plot.instance.dispatchAction({type: 'legendToggleSelect', name: series.label}));
   const action = event.ctrlKey || event.altKey || event.metaKey ? undefined : actions[event.key] || toggle;
@@ -126,7 +125,7 @@ function onKey(plot, event) {
 
 const kRowsListed = 50;
 
-// The samples for who reads rather than looks, once they are asked for.
+// The samples as a table for readers, built when it is opened.
 function samplesTable(chart) {
   const details = document.createElement('details');
   details.className = 'samples';
@@ -160,7 +159,7 @@ function samplesTable(chart) {
   return details;
 }
 
-// A drawing that is scaled, as it is on paper, needs to know how large it is.
+// A scaled drawing, as on paper, must know its size.
 function giveViewBox(plot) {
   const svg = plot.instance.getDom().querySelector('svg');
   svg?.setAttribute('viewBox', `0 0 ${plot.instance.getWidth()} ${plot.instance.getHeight()}`);
@@ -175,8 +174,8 @@ function chartOf(figure) {
   return charts[Number(figure.dataset.chart)];
 }
 
-// Plots of the same samples of two reports move together: what is zoomed in one is in all, and the cursor stands at the same
-// place of their axes, which are alike.
+// Plots of the same samples of two reports move together: a zoom applies to all, and the cursor is at the same place of
+// their equal axes.
 function link(figure, plot) {
   const others = () => figuresBeside(figure).filter((one) => one !== figure && drawn.has(one)).map((one) => drawn.get(one));
   plot.instance.on('datazoom', () => {
@@ -211,7 +210,7 @@ function draw(figure) {
   const place = figure.querySelector('.plot');
   const plot = {chart, peers: figuresBeside(figure).map(chartOf), log: {x: chart.x.log, y: chart.y.log}};
   if (plot.peers.length > 1) plot.log = {x: plot.peers.every((one) => one.x.log), y: plot.peers.every((one) => one.y.log)};
-  // A map has tens of thousands of cells, too many for elements of a document.
+  // A map has tens of thousands of cells, too many for document elements.
   plot.instance = echarts.init(place, null, {renderer: chart.plot === 'map' ? 'canvas' : 'svg'});
   render(plot);
   plot.instance.on('datazoom', () => placeNames(plot.instance, plot.chart));
@@ -224,7 +223,7 @@ function draw(figure) {
   if (plot.peers.length > 1) link(figure, plot);
 }
 
-// Plots in colours or of a width of before, until they are seen again: a page may have hundreds.
+// Plots with outdated colors or width, until they become visible again: a page may have hundreds.
 const stale = new Set();
 const seen = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
@@ -239,7 +238,7 @@ function show(figure) {
   if (!stale.delete(figure)) return;
   const plot = drawn.get(figure);
   plot.instance.resize();
-  render(plot);  // what it has room for depends on the width
+  render(plot);  // the layout depends on the width
   figure.classList.remove('stale');
 }
 
@@ -260,7 +259,7 @@ export function setUpPlots() {
   const sizes = new ResizeObserver((entries) => {
     for (const {target} of entries) {
       const figure = target.closest('figure');
-      // On paper the drawing is scaled as it is. Evidence that is folded has no width.
+      // On paper the drawing is scaled. Folded evidence has no width.
       if (!drawn.has(figure) || printing || target.clientWidth === 0) continue;
       if (drawn.get(figure).instance.getWidth() !== target.clientWidth) redrawOnceSeen(figure);
     }
@@ -268,7 +267,7 @@ export function setUpPlots() {
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));
   window.addEventListener('beforeprint', () => {
     printing = true;
-    // What the reader has opened is printed; a plot within what is folded has no size.
+    // Prints what the reader has opened; a folded plot has no size.
     const isShown = (figure) => figure.querySelector('.plot').clientWidth > 0;
     figures.filter(isShown).forEach(show);
     for (const [figure, plot] of drawn) {

@@ -1,4 +1,4 @@
-// The script of an HTML report. The page can be read without it; this adds plots, filters, themes and export.
+// The script of an HTML report. The page is readable without it; the script adds plots, filters, themes and export.
 import {setUpChip} from './chip.js';
 import {setUpKeys} from './keys.js';
 import {setUpOperations} from './operations.js';
@@ -7,18 +7,18 @@ import {setUpScrolling} from './scroll.js';
 import {setUpTheme} from './theme.js';
 import {setUpValues} from './values.js';
 
-// A link to what is folded opens it.
+// A link to folded content opens it.
 function openTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const outermost = target && target.closest('details');
   if (!outermost) return;
   for (let outer = outermost; outer; outer = outer.parentElement.closest('details')) outer.open = true;
   target.scrollIntoView();
-  // Who came by keyboard goes on from there.
+  // Keyboard users continue from there.
   (target.querySelector(':scope > summary') ?? target).focus({preventScroll: true});
 }
 
-// The place of a value in the JSON, for jq and scripts.
+// Copies the place of a value in the JSON, for jq and scripts.
 function setUpCopying() {
   for (const code of document.querySelectorAll('.path code')) {
     const path = code.textContent;
@@ -32,7 +32,7 @@ function setUpCopying() {
   }
 }
 
-// The methods in the table of all values lead to what they are.
+// Links the methods in the table of all values to their explanations.
 function setUpMethods() {
   const ids = new Map([...document.querySelectorAll('.methods dt')].map((term) => [term.textContent, term.id]));
   for (const row of document.querySelectorAll('#values tbody tr')) {

@@ -1,4 +1,4 @@
-// Files that the reader takes away.
+// Files for the reader to save.
 export function save(name, type, content) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
@@ -17,7 +17,7 @@ export function csv(rows) {
   return rows.map((row) => row.map((cell) => field(String(cell ?? ''))).join(',') + '\r\n').join('');
 }
 
-// An SVG drawn at twice its size, so that it is sharp on paper.
+// Draws an SVG at twice its size, so that it is sharp on paper.
 export function savePng(name, svg, width, height) {
   const image = new Image();
   image.onload = () => {
@@ -30,7 +30,7 @@ export function savePng(name, svg, width, height) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }
 
-// A drawing alone on a sheet of its size, for the print dialog: its 'Save as PDF' keeps lines and text.
+// A drawing alone on a sheet of its size. "Save as PDF" in the print dialog keeps its lines and text.
 function sheet(name, svg, width, height) {
   return `<!doctype html><meta charset="utf-8"><title>${name}</title><style>@page{size:${width}px ${height}px;margin:0}` +
       `html,body{margin:0}svg{display:block;width:${width}px;height:${height}px;print-color-adjust:exact}</style>${svg}`;

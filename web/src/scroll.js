@@ -1,4 +1,4 @@
-// What is wider than its place scrolls sideways: an edge behind which there is more fades.
+// Content wider than its place scrolls sideways; an edge that hides more of it fades.
 export function setUpScrolling() {
   for (const region of document.querySelectorAll('main > section .scroll')) {
     const mark = () => {

@@ -1,4 +1,4 @@
-// Light and dark: as the system has it, until the reader says otherwise.
+// Light and dark theme: the system's choice, until the reader chooses.
 export function setUpTheme(onChange) {
   const root = document.documentElement;
   const system = window.matchMedia('(prefers-color-scheme: dark)');

@@ -1,6 +1,6 @@
 // Numbers with units, as src/report/words/units.cpp writes them.
 function significant(value, digits) {
-  return String(Number((value * (1 + 1e-14)).toPrecision(digits)));  // halves go up, as on paper
+  return String(Number((value * (1 + 1e-14)).toPrecision(digits)));  // rounds halves up, like the C++ code
 }
 
 function scaled(value, step, units) {
@@ -12,7 +12,7 @@ function scaled(value, step, units) {
   return [value, units[i]];
 }
 
-// `digits` of bandwidths, where three would be the same.
+// `digits` applies to bandwidths, for values that three digits would make equal.
 export function human(value, unit, digits = 3) {
   if (value === null || !Number.isFinite(value)) return '-';
   if (unit === 'B') {

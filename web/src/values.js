@@ -1,4 +1,4 @@
-// Filters of the table of all values, and its export.
+// Filters and export of the table of all values.
 import {reports} from './data.js';
 import {save} from './save.js';
 
@@ -33,7 +33,7 @@ export function setUpValues() {
   form.addEventListener('submit', (event) => event.preventDefault());
   apply();
   document.getElementById('export-values').addEventListener('click', () => {
-    // The lines that --csv writes.
+    // The lines of --csv.
     const lines = [table, ...rows.filter((row) => !row.hidden)].map((line) => `${line.dataset.csv}\r\n`);
     save(fileName(reports[0], 'csv'), 'text/csv', lines.join(''));
   });

@@ -1,4 +1,4 @@
-"""The part of CBOR (RFC 8949) that recordings are written in, as the trees of documents.py."""
+"""The part of CBOR (RFC 8949) that recordings use, as the trees of documents.py."""
 import struct
 
 from mutation.documents import Object, Token
@@ -98,7 +98,7 @@ def _of_integer(value):
     return encoded_head(0, value) if value >= 0 else encoded_head(1, -1 - value)
 
 
-# What documents.py puts in as text of JSON.
+# Writes a token that documents.py inserts as JSON text.
 def _of_token(token):
     if token.startswith(b'"'):
         text = token.raw_text

@@ -1,4 +1,4 @@
-"""What a command may write, whatever the file says that it read. Each check yields what is wrong."""
+"""What a command may write, whatever its input file contains. Each check yields problems."""
 import csv
 import html.parser
 import io
@@ -9,7 +9,7 @@ import xml.parsers.expat
 
 from mutation.payloads import MARKER
 
-# C0 but for line ends and tabs, DEL, C1, marks that turn the direction of text or are not characters (src/file/visible.cpp).
+# C0 except line ends and tabs, DEL, C1, direction marks and noncharacters (src/file/visible.cpp).
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff"
                       "\U000e0000-\U000e007f]")
 RAW_EXCEPTIONS = re.compile(r"what\(\)|std::|nlohmann|\[json\.|filesystem error|bad_alloc|bad_array|terminate called|basic_string|"
@@ -32,7 +32,7 @@ def visible(data, what):
 
 
 def messages(data):
-    """Of standard error."""
+    """Checks standard error."""
     yield from visible(data, "standard error")
     lines = data.decode(errors="replace").splitlines()
     if len(lines) > MOST_MESSAGES:
@@ -53,7 +53,7 @@ def messages(data):
 # ---- Markup ----
 
 class _Markup(html.parser.HTMLParser):
-    """As browsers read a page, nearly: the elements, their attributes, and the text of scripts and styles."""
+    """Reads a page nearly like a browser: the elements, their attributes, and the text of scripts and styles."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -98,7 +98,7 @@ class _Markup(html.parser.HTMLParser):
 
 
 class Pages:
-    """Pages and drawings, compared with those of files that nobody mutated."""
+    """Pages and drawings, compared with those of unmutated files."""
 
     def __init__(self):
         self.known = set()
@@ -112,7 +112,7 @@ class Pages:
         return markup
 
     def learn(self, data):
-        """Of a file that is as it should be."""
+        """Learns from the output for an unmutated file."""
         markup = self._read(data.decode())
         self.known |= markup.names
         self.scripts |= {text for tag, kind, text in markup.raw if kind != "application/json"}
@@ -153,7 +153,7 @@ def is_xml(data, what):
         yield f"{what}: no XML: {error}"
 
 
-# ---- What other programs read ----
+# ---- Formats for other programs ----
 
 def is_json(data, what):
     def refuse(constant):
@@ -238,7 +238,7 @@ def is_latex(data, what):
 
 
 def is_lines(data, what):
-    """Texts of which lines mean something (Accel-Sim, XLA): a payload has no line of its own."""
+    """Texts whose lines have a meaning (Accel-Sim, XLA): no payload may begin a line."""
     yield from visible(data, what)
     for line in data.decode(errors="replace").splitlines():
         if line.lstrip().startswith(MARKER) or line.startswith("second line"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks of hostile outputs find what they are to find, on literals."""
+"""Tests on literals that the checks of hostile outputs detect problems."""
 import pathlib
 import sys
 import unittest

@@ -1,7 +1,7 @@
-"""Documents (JSON, and CBOR as the same trees) that are nearly right.
+"""Nearly correct documents (JSON, and CBOR as the same trees).
 
-A tree consists of Object (members in order, a key may stand there twice), list, str, int, float, bool, None and Token
-(bytes that are written as they are). A slot is a pair (container, index): a value that can be replaced.
+A tree consists of Object (ordered members, with possibly repeated keys), list, str, int, float, bool, None and Token
+(bytes that are written unchanged). A slot is a pair (container, index): a value that can be replaced.
 """
 import json
 import re
@@ -16,7 +16,7 @@ HUGE_BYTES = 40 << 20
 
 
 class Object(list):
-    """Members: [key, value]."""
+    """A list of members [key, value]."""
 
 
 class _List:
@@ -24,7 +24,7 @@ class _List:
 
 
 class Token(bytes):
-    """Bytes of a document; `is_json` if they are a token of JSON that other formats have to write in their own way."""
+    """Bytes of a document. `is_json`: they are a JSON token, which other formats must convert."""
     is_json = True
     nesting = None
     raw_text = b""
@@ -63,7 +63,7 @@ def written(tree):
 def _write(value, emit):
     kind = type(value)
     if kind is list:
-        if all(type(item) in (int, float) for item in value):  # as most of a report's bytes are
+        if all(type(item) in (int, float) for item in value):  # most bytes of a report
             emit(b"[" + ",".join(map(repr, value)).encode() + b"]")
             return
         emit(b"[")
@@ -120,19 +120,19 @@ def every_slot(tree, most=200_000):
 
 
 class Mutator:
-    """Changes of one tree. The root is held in a list of one, so that it is a slot, too."""
+    """Changes one tree. The root is in a list of one, so that it is a slot, too."""
 
     def __init__(self, tree, chance, others=()):
         self.holder = [tree]
         self.chance = chance
-        self.others = others  # trees to take parts from
+        self.others = others  # trees that provide parts
 
     @property
     def tree(self):
         return self.holder[0]
 
     def walk(self, wanted=lambda value: True):
-        """A slot near the root as likely as one in a long list, or None."""
+        """A random slot, near the root as likely as in a long list, or None."""
         for _ in range(30):
             slot = (self.holder, 0)
             while is_container(_value(slot)) and _value(slot):
@@ -141,7 +141,7 @@ class Mutator:
                 slots = slots_within(_value(slot))
                 deeper = [one for one in slots if is_container(_value(one))]
                 slot = self.chance.choice(deeper if deeper and self.chance.random() < 0.6 else slots)
-            # Where the format's name is wrong, nothing else is read.
+            # If the format's name is wrong, nothing else is read.
             if slot[1] == 1 and slot[0][0] in FORMAT_KEYS and self.chance.random() < 0.9:
                 continue
             if wanted(_value(slot)):
@@ -160,13 +160,13 @@ class Mutator:
         return self.tree if wanted(self.tree) else None
 
     def text(self):
-        # What is not UTF-8 is refused at once.
+        # Text that is not UTF-8 is refused at once.
         return self.chance.choice(payloads.TEXTS if self.chance.random() < 0.15 else payloads.UTF8_TEXTS)
 
-    # ---- Each is one mutation ----
+    # ---- Mutations, one per method ----
 
     def nearby(self):
-        """A number that may still be believed."""
+        """A plausible number."""
         slot = self.walk(lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
         if slot is None:
             return self.payload()
@@ -177,7 +177,7 @@ class Mutator:
             _replace(slot, value * self.chance.choice([0.5, 0.99, 1.01, 2, 10, 0.1, -1]))
 
     def free_text(self):
-        """Where any text is taken."""
+        """A field that accepts any text."""
         slots = [slot for slot in every_slot(self.tree) if isinstance(slot[0][0], str) and slot[0][0] in FREE_TEXTS and slot[1] == 1]
         if not slots:
             return self.payload()
@@ -226,7 +226,7 @@ class Mutator:
             members.append([key, member[1]])
 
     def number_in_text(self):
-        """As texts of programs and addresses have."""
+        """A number within a text, as in programs and addresses."""
         slot = self.walk(lambda value: isinstance(value, str) and re.search(r"\d", value))
         if slot is None:
             return self.number()
@@ -255,7 +255,7 @@ class Mutator:
             del items[at:at + self.chance.choice([1, 1, 1, 1, 3, 100])]
 
     def duplicate(self):
-        # The same key twice is refused at once.
+        # A repeated key is refused at once.
         items = self.container(list if self.chance.random() < 0.2 else _List)
         if items is None:
             return
@@ -276,7 +276,7 @@ class Mutator:
         one, other = self.walk(), self.walk()
         kept = written(_value(one)), written(_value(other))
         if sum(map(len, kept)) < LARGEST_BYTES:
-            # Copies: a part that contained itself could not be written.
+            # Copies, because a part that contains itself could not be written.
             _replace(one, Token(kept[1]) if self._has_tokens(kept[1]) else parsed(kept[1]))
             _replace(other, Token(kept[0]) if self._has_tokens(kept[0]) else parsed(kept[0]))
 
@@ -297,7 +297,7 @@ class Mutator:
             _replace(self.walk(), parsed(part))
 
     def everywhere(self):
-        """All values of one name."""
+        """Changes all values of one name."""
         members = self.container(Object)
         if members is None:
             return self.payload()
@@ -335,7 +335,7 @@ class Mutator:
         _replace(slot, Token(whole))
 
     def long_of_its_own(self):
-        """A list of many items that are like its first ones."""
+        """Extends a list by many items like its first ones."""
         slot = self.walk(lambda value: isinstance(value, list) and not isinstance(value, Object) and len(value) > 0)
         if slot is None:
             return self.long_list()
@@ -353,7 +353,7 @@ class Mutator:
     GENTLE_KINDS = [(nearby, 10), (free_text, 8), (payload_behind, 1), (word, 1)]
 
     def mutate(self):
-        # Half of the files are to be read: what is refused tests nothing behind the reader.
+        # Half of the files should be readable, because a refused file tests nothing behind the reader.
         kinds, weights = zip(*(self.GENTLE_KINDS if self.chance.random() < 0.5 else self.KINDS))
         kind = self.chance.choices(kinds, weights)[0]
         kind(self)
@@ -361,7 +361,7 @@ class Mutator:
 
 
 def damaged(data, chance):
-    """Bytes that are no longer quite what they were, and how."""
+    """Slightly damaged bytes, and the kind of damage."""
     data = bytearray(data)
     kind = chance.choice(["flip", "flip", "cut", "remove", "repeat", "exchange", "insert", "extend", "empty"])
     at = chance.randrange(max(1, len(data)))
@@ -389,7 +389,7 @@ def damaged(data, chance):
 
 
 def mutated(data, chances, others=(), decode=parsed, encode=written):
-    """The document with one mutation for each of `chances`, and how these are called."""
+    """The document with one mutation for each of `chances`, and the names of these."""
     names = []
     mutator = None
     try:
@@ -402,7 +402,7 @@ def mutated(data, chances, others=(), decode=parsed, encode=written):
             if chance.random() < 0.97:
                 names.append(mutator.mutate())
         data = encode(mutator.tree)
-    # Each may damage the bytes, and those that found no tree to change do.
+    # Mutations without a tree to change damage the bytes instead.
     for chance in chances[len(names):]:
         data, name = damaged(data, chance)
         names.append(name)

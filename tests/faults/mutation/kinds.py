@@ -1,4 +1,4 @@
-"""The kinds of files that gputopo reads: where whole ones come from, how they are mutated, and what reads them."""
+"""The kinds of files that gputopo reads: the sources of valid ones, their mutations, and their readers."""
 import dataclasses
 import hashlib
 import json
@@ -14,36 +14,36 @@ from mutation.documents import Token
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MEASURED = ["--only", "shared,constant_l1", "--attribute", "size,latency"]
-RECORDED = ["--only", "shared,constant_l1", "--attribute", "latency"]  # sizes take a hundred times as many answers
-LONGEST_SECONDS = 1800  # of one whole file
-SEEDS = pathlib.PurePosixPath("../seeds")  # as the mutants see it
+RECORDED = ["--only", "shared,constant_l1", "--attribute", "latency"]  # sizes would need a hundred times as many answers
+LONGEST_SECONDS = 1800  # for one valid file
+SEEDS = pathlib.PurePosixPath("../seeds")  # relative to a mutant
 
 
 @dataclasses.dataclass
 class Step:
-    """A command, and what is to hold of what it writes. Paths are relative to the folder of the mutant."""
+    """A command, and the checks of its outputs. Paths are relative to the folder of the mutant."""
     arguments: list
     codes: tuple = (0, 1)
     says_why: bool = True  # exit code 1 has a message
     output: typing.Callable = checks.visible  # of standard output
     files: dict = dataclasses.field(default_factory=dict)  # name: check
     input: str = None
-    seconds: float = 0  # of the command's own budget
-    terminal: bool = False  # standard output is one
+    seconds: float = 0  # own budget of the command
+    terminal: bool = False  # standard output is a terminal
 
 
 @dataclasses.dataclass
 class Kind:
     name: str
     weight: int
-    seeds: list  # names within the folder of seeds; small ones stand there more than once
+    seeds: list  # names in the folder of seeds; small ones occur more than once
     mutate: typing.Callable  # (data, chances, others) -> data, names
     place: str  # the mutant's name in its folder
     steps: typing.Callable  # (chance, place) -> a list of Step
     is_json: bool = True
 
 
-# ---- Whole files ----
+# ---- Valid files ----
 
 def _copy_seeds(folder):
     copied = {"h200.json": "tests/reports/h200.json", "mi300x.json": "tests/reports/mi300x.json", "gt200.json": "tests/reports/gt200.json",
@@ -63,11 +63,11 @@ def _copy_seeds(folder):
 
 
 def _make_seeds(run, folder):
-    """Those that the program itself writes."""
-    patient = ["--quiet", "--budget", str(LONGEST_SECONDS)]  # others may have the processors
+    """Makes the files that the program itself writes."""
+    patient = ["--quiet", "--budget", str(LONGEST_SECONDS)]  # other processes may use the processors
     run("--device", "sim:h200", *MEASURED, *patient, "--json", "made.json")
     run("--device", "sim:h200", *RECORDED, *patient, "--record", "made.rec")
-    # All that the kernels in examples need.
+    # All values that the kernels in examples need.
     run("--device", "sim:h200", "--full", *patient, "--only", "l1,l2,device,shared,registers,peaks,instructions.fma.f32,instructions.add.s32",
         "--attribute", "latency,read_bandwidth,write_bandwidth,loaded_latency,register_unit,shared_unit,schedulers,banks,"
         "bank_width,f32,s32", "--json", "model.json")
@@ -94,7 +94,7 @@ def _make_seeds(run, folder):
 
 
 def make_seeds(binary, folder):
-    """Fills the folder. Returns what the pages of whole files consist of."""
+    """Fills the folder. Returns the elements of pages of valid files."""
     _copy_seeds(folder)
 
     def run(*arguments):
@@ -127,7 +127,7 @@ def environment(folder):
             "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
 
 
-# ---- Mutations of what is not plain JSON ----
+# ---- Mutations of other files than plain JSON ----
 
 RECORDING_MAGIC = b"gputopo recording\n"
 
@@ -138,7 +138,7 @@ def _recording_of(content, length=None):
 
 
 def _bomb(chance):
-    """Much more inflated than in the file."""
+    """Content that inflates to much more than the file."""
     count = chance.choice([1 << 20, 1 << 26, (1 << 26) + 1, 200 << 20])
     head = chance.choice([cbor.encoded_head(4, count), cbor.encoded_head(5, count), b"\x81" * 10_000_000, b"\x9f", b"\xa1\x64info",
                           cbor.encoded_head(4, (1 << 64) - 1), cbor.encoded_head(3, count), b"\xd9\xd9\xf7" * 1_000_000])
@@ -177,7 +177,7 @@ def mutated_entry(name):
     return mutate
 
 
-# ---- What reads a file ----
+# ---- Readers of files ----
 
 def _formats(pages):
     return {"--json": checks.is_json, "--html": pages.check, "--markdown": checks.is_markdown, "--svg": pages.check_xml,
@@ -262,7 +262,7 @@ def all_kinds(pages, folder):
 
     def baseline_steps(chance, place):
         if chance.random() < 0.1:
-            # It measures what the baseline has: an element of another vendor is unknown, as if it were asked for by --only.
+            # It measures the baseline's elements. One of another vendor is unknown, as if --only requested it.
             return [Step(["check", "--quick", "--baseline", place, "--device", f"sim:{SEEDS}/tiny_machine.json"], codes=(0, 1, 2, 3),
                          says_why=False, seconds=10)]
         return checked(chance, f"{SEEDS}/{chance.choice(['h200', 'sample', 'made'])}.json", place)
@@ -279,7 +279,7 @@ def all_kinds(pages, folder):
     def device_steps(chance, device, budget):
         measured = chance.choice([["--only", "shared,constant_l1,lds,sl1d", "--attribute", "size,latency"], ["--only", "l1,vl1", "--attribute", "size"],
                                   ["--only", "device,l2", "--attribute", "latency,read_bandwidth"], MEASURED, MEASURED])
-        # Elements of one vendor are unknown to the other.
+        # The elements of one vendor are unknown on the other's GPUs.
         vendors = [["--only", "shared,constant_l1"], ["--only", "lds,sl1d"]]
         if chance.random() < 0.7:
             measured = [*chance.choice(vendors), "--attribute", "size,latency"] if "lds" in measured[1] else measured

@@ -1,11 +1,11 @@
-"""Texts that do harm where they are copied unescaped, and numbers that no reader expects.
+"""Texts that are harmful if copied unescaped, and numbers that no reader expects.
 
-Every payload that a checker looks for holds MARKER, which nothing that gputopo writes by itself contains.
+Every payload that a checker looks for has MARKER, which gputopo itself never writes.
 """
 
 MARKER = "gpx7"
 
-# As bytes, since some of them are not UTF-8. Quotes and backslashes are the JSON writer's concern.
+# Bytes, because some are not UTF-8. The JSON writer handles quotes and backslashes.
 UTF8_TEXTS = [text.encode() for text in (
     f"<script>{MARKER}()</script>",
     f"</script><script>{MARKER}()</script>",
@@ -80,7 +80,7 @@ TEXTS = UTF8_TEXTS + [
     b"\x80\x9b31m" + MARKER.encode(),
 ]
 
-# Tokens of JSON, or what some readers take for some.
+# JSON tokens, or texts that some readers take for them.
 NUMBERS = [b"0", b"-0", b"-0.0", b"1", b"-1", b"2", b"0.5", b"1e-320", b"5e-324", b"1e-400", b"1e15", b"1e18", b"1e19", b"1e300",
            b"1.7976931348623157e308", b"1e309", b"-1e309", b"1e999999999", b"127", b"128", b"255", b"256", b"4095", b"4096", b"4097",
            b"32767", b"65535", b"65536", b"2147483647", b"2147483648", b"-2147483648", b"-2147483649", b"4294967295",
@@ -89,10 +89,10 @@ NUMBERS = [b"0", b"-0", b"-0.0", b"1", b"-1", b"2", b"0.5", b"1e-320", b"5e-324"
            b"3.141592653589793", b"1000000", b"16777216", b"16777217", b"NaN", b"Infinity", b"-Infinity", b"nan", b"0x10",
            b"01", b"1.", b".5", b"1e", b"+1", b"1_000"]
 
-# Those that a reader accepts as a number.
+# Numbers that readers accept.
 VALID_NUMBERS = [number for number in NUMBERS[:NUMBERS.index(b"NaN")] if not number.startswith(b"1e999999999")]
 
-# Words of the formats: what stands in one place may be wrong, and not refused, in another.
+# Words of the formats, which may be wrong but accepted in other places.
 WORDS = ["B", "cycles", "ns", "B/s", "B/clk", "B/clk/SM", "MHz", "1/s", "W", "%", "measured", "api", "inferred", "unavailable",
          "not_applicable", "not_present", "not_supported", "timed_out", "device_error", "inconclusive", "disturbed", "interrupted",
          "not_selected", "line", "points", "bars", "density", "map", "none", "x", "y", "series", "weight", "group", "NVIDIA", "AMD",

@@ -1,6 +1,6 @@
-"""Stores of fleets (Arrow files) that are nearly right: read into messages, changed, and written again.
+"""Nearly correct stores of fleets (Arrow files): read into messages, changed, and written again.
 
-Only what gputopo's stores have is known: https://arrow.apache.org/docs/format/Columnar.html.
+Supports only the parts of Arrow that gputopo's stores use: https://arrow.apache.org/docs/format/Columnar.html.
 """
 import struct
 
@@ -64,7 +64,7 @@ def root(data):
 
 
 class Numbers:
-    """A field of a table: a number of so many bytes."""
+    """A field of a table: a number of `size` bytes."""
 
     def __init__(self, size, value):
         self.size = size
@@ -88,7 +88,7 @@ class Builder:
     def table(self, fields):
         order = sorted(fields, key=lambda index: -getattr(fields[index], "size", 4))
         vtable_size = 4 + 2 * (max(fields, default=-1) + 1)
-        self.align(8, vtable_size + 4)  # numbers of eight bytes follow the table's first four
+        self.align(8, vtable_size + 4)  # eight-byte numbers follow the first four bytes of the table
         vtable = len(self.out)
         self.out += bytes(vtable_size)
         at = len(self.out)
@@ -125,7 +125,7 @@ class Builder:
             return at
         at = len(self.out)
         self.out += struct.pack("<I", len(field)) + bytes(4 * len(field))
-        written = {}  # a table that the vector has several times is there once
+        written = {}  # writes a table once, even if the vector has it several times
         for i, table in enumerate(field):
             if id(table) not in written:
                 written[id(table)] = self.table(table)
@@ -214,7 +214,7 @@ class Store:
         blocks = [footer.structs(which, "<qiiq") for which in (2, 3)]
         self.batches = [[self._batch(data, block) for block in part] for part in blocks]
         self.start = data[:min((block[0] for part in blocks for block in part), default=8)]
-        self.blocks = [None, None]  # instead of those that follow from the batches
+        self.blocks = [None, None]  # replace those that follow from the batches
         self.repeats = [1, 1]  # of each list of blocks
 
     @staticmethod
@@ -275,11 +275,11 @@ def texts(store, chance):
 
 
 def numbers(store, chance):
-    """Values of a column of a batch."""
+    """Changes values of a column of a batch."""
     batch = _any_batch(store, chance, 1)
     if batch is None or not batch.buffers:
         return
-    # The last ten are of columns of numbers, behind those of places in dictionaries.
+    # The last ten belong to columns of numbers, after those of dictionary indices.
     offset, length = chance.choice(batch.buffers[-10:] if chance.random() < 0.8 else batch.buffers)
     body = bytearray(batch.body)
     for _ in range(chance.choice([1, 4, 100, 1000])):
@@ -296,7 +296,7 @@ def numbers(store, chance):
 
 
 def places(store, chance):
-    """Lengths and offsets within a batch."""
+    """Changes lengths and offsets within a batch."""
     batch = _any_batch(store, chance)
     if batch is None:
         return
@@ -312,7 +312,7 @@ def places(store, chance):
         which *= chance.choice([0, 2, 1000])
     else:
         rows = chance.choice([1 << 20, 1 << 22])
-        # All columns lie in the same bytes, or have none.
+        # All columns share the same bytes, or have none.
         batch.rows = rows
         batch.nodes = [[rows, 0] for _ in batch.nodes]
         batch.body = bytes(min(8 * rows, LARGEST_BYTES))
@@ -341,7 +341,7 @@ def repeated_batches(store, chance):
 
 
 def deltas(store, chance):
-    """Dictionaries that add to themselves, many times."""
+    """Dictionaries that extend themselves many times."""
     for batch in store.batches[0]:
         if chance.random() < 0.7:
             batch.is_delta = chance.choice([1, 1, 0, -1])
@@ -371,7 +371,7 @@ def metadata(store, chance):
     elif kind == 1:
         pair[chance.randrange(2)] = chance.choice(payloads.TEXTS + [b"1" * 1_000_000])
     elif kind == 2:
-        # A vector of places that all lead to one long pair.
+        # A vector of offsets that all point to one long pair.
         store.metadata = [pair] + [{0: b"k" * chance.choice([10, 100_000]), 1: b"v"}] * chance.choice([10, 20_000, 40_000])
     else:
         store.metadata = []
@@ -409,7 +409,7 @@ KINDS = [(texts, 16), (numbers, 16), (places, 6), (blocks, 4), (repeated_blocks,
 
 
 def mutated(data, chances):
-    """The store with one mutation for each of `chances`, and how these are called."""
+    """The store with one mutation for each of `chances`, and the names of these."""
     names = []
     try:
         store = Store(data)
@@ -423,7 +423,7 @@ def mutated(data, chances):
                 try:
                     kind(store, chance)
                 except (struct.error, IndexError):
-                    continue  # of what an earlier one left nothing to change
+                    continue  # an earlier mutation left nothing to change
                 names.append(kind.__name__)
         data = store.written()
     for chance in chances[len(names):]:
