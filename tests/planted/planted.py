@@ -24,7 +24,7 @@ BUILD = ROOT / "build" / "faults"
 README = HERE / "README.md"
 BEGIN, END = "<!-- begin of the list -->\n", "<!-- end of the list -->\n"
 SWITCH = "GPUTOPO_PLANTED_FAULT"
-# No test of the list takes a tenth of it; a fault may let a loop run on.
+# No listed test takes a tenth of this, but a fault may cause an endless loop.
 TIMEOUT_SECONDS = 900
 
 
@@ -43,7 +43,7 @@ class Fault:
         self.original, self.faulty = entry["original"].strip(), entry["faulty"].strip()
         self.within = entry.get("within", self.original).strip()
         self.folder, self.filter = (part.strip() for part in entry["caught_by"].split(":", 1))
-        # What fails on a part of CI's machines fails on all of them if a test compares each machine with a list.
+        # If a test compares each machine with a list, a failure on some of CI's machines is one on all of them.
         self.machines = entry.get("machines")
         if len(places(self.original, self.within)) != 1:
             raise TableError(f"{self.name}: 'within' does not hold the original exactly once")
@@ -65,7 +65,7 @@ class Fault:
 
 
 def places(part, text):
-    """Where the part is in the text, whatever the line breaks and indents."""
+    """The matches of the part in the text, regardless of line breaks and indents."""
     return list(re.finditer(r"\s+".join(map(re.escape, part.split())), text))
 
 
@@ -92,7 +92,7 @@ def read_faults():
 
 
 def planted_sources(faults):
-    """The text of each source that has faults, with all of them."""
+    """The text of each source with faults, including all of its faults."""
     sources = {}
     problems = []
     for fault in faults:
@@ -113,7 +113,7 @@ def planted_sources(faults):
 
 
 def write_if_changed(path, content):
-    """Leaves the time of a file that is as it should be, so that it is not compiled again."""
+    """Keeps the time of an unchanged file, so that it is not compiled again."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def write_if_changed(path, content):
 
 
 def write_tree(faults, tree):
-    """A copy of all files of the project that git knows or would add, with the faults."""
+    """Writes a copy of all files that git knows or would add, with the faults."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                             check=True, stdout=subprocess.PIPE, text=True).stdout
     files = [file for file in listed.split("\0") if file and (ROOT / file).is_file()]
@@ -140,7 +140,7 @@ def write_tree(faults, tree):
 def build(faults, folders):
     tree = BUILD / "source"
     write_tree(faults, tree)
-    # The faults themselves need not be free of warnings.
+    # The faults may cause warnings.
     subprocess.run(["cmake", "--preset", "test", "-B", BUILD / "build", "-DGPUTOPO_WERROR=OFF",
                     "-DGPUTOPO_WARNINGS=OFF", "-DGPUTOPO_BENCHMARKS=OFF", "--log-level=WARNING"],
                    cwd=tree, check=True, stdout=subprocess.DEVNULL)
@@ -175,7 +175,7 @@ def run_tests(folder, test_filter, fault=None, machines=None):
     except subprocess.TimeoutExpired as expired:
         output = (expired.stdout or b"").decode(errors="replace")
         problem = f"still ran after {TIMEOUT_SECONDS} s"
-    # With the time behind it: in the list at the end there is none.
+    # Matches the line with the time, because the list at the end repeats the test without it.
     failed = re.findall(r"^\[  FAILED  \] (\S+)(?:, where .*)? \(\d+ ms\)$", output, re.MULTILINE)
     ran = len(re.findall(r"^\[ RUN      \]", output, re.MULTILINE))
     return Outcome(failed, ran, problem, time.monotonic() - begin)
@@ -186,7 +186,7 @@ def shortened(names):
 
 
 def run_faults(faults):
-    """Prints a line for each fault; returns how many are not caught, and how many tests fail without a fault."""
+    """Prints a line for each fault. Returns the number of uncaught faults and of tests that fail without a fault."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         catchers = sorted({(fault.folder, fault.filter, fault.machines) for fault in faults}, key=str)
         clean = [pool.submit(run_tests, folder, tests, None, machines) for folder, tests, machines in catchers]
@@ -267,7 +267,7 @@ def missing_tests(fault):
     known = set(re.findall(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", sources))
     missing = []
     for part in fault.filter.split(":"):
-        # Of "Reports/Numbers.AreTheSame/h200" what stands in the source.
+        # The part of "Reports/Numbers.AreTheSame/h200" that is in the source.
         pieces = part.split("/")
         plain = next((piece for piece in pieces if "." in piece), pieces[0])
         pattern = re.compile(re.escape(plain).replace(r"\*", ".*"))
