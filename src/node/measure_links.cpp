@@ -29,7 +29,7 @@ constexpr std::uint64_t kPeerCopyBytes = 1024 * kMiB;
 constexpr std::uint64_t kLeastCopyBytes = 16 * kMiB;  // lower bound if memory is short
 // The host's cores copy these bytes several times slower. Half the size would stay in their caches and beat memory.
 constexpr std::uint64_t kPageableBytes = 64 * kMiB;
-// The first fits the owner's L2; the second fits no cache (the largest L2 so far has 256 MiB in two halves).
+// The first fits the owner's L2. The second fits no cache (the largest L2 so far has 256 MiB in two halves).
 constexpr std::uint64_t kNearFootprint = 2 * kMiB;
 constexpr std::uint64_t kLargeFootprint = 128 * kMiB;
 constexpr std::uint32_t kAccesses = 256;
@@ -228,7 +228,7 @@ class Measurement {
     });
   }
 
-  // Adds a detail only: the latency that memory adds behind the cache.
+  // Adds a detail only: the latency of loads over a footprint that fits no cache, so that memory serves them.
   void add_large_footprint(const Transfer& transfer) {
     AttributeMap& values = runs_.values_of(transfer);
     const Attribute* near = find(values, "load_latency");

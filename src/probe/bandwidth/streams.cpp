@@ -44,8 +44,8 @@ std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes
   return static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(footprint_bytes), 1.0, 1e6));
 }
 
-// `stream` in each of the shapes. Its bytes are per SM if each block has its own, else for all SMs. The same holds for
-// `bytes_per_launch`: per block or in all.
+// `stream` in each of the shapes. Its bytes and `bytes_per_launch` count for each block if `stream.per_block`, which
+// gives each block its own bytes; otherwise they count for all blocks together.
 std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<const StreamTrialShape> shapes,
                                      double bytes_per_launch) {
   const bool constant = stream.space == Space::kConstant;
@@ -128,7 +128,7 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
 }
 
 std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
-  // One warp, as for any cache behind another one that does not need exclusive programs.
+  // One warp, as for every cache that is local to an SM and behind another one.
   if (!cache.site().exclusive) {
     return in_shapes({.space = cache.site().space, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
                      kOneWarp, kOneWarpPart * kBytesOfOneSm);
@@ -143,7 +143,7 @@ std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab) {
 
 std::vector<StreamProgram> footprint_streams(const Lab& lab) {
   constexpr double kPerOctave = 2;
-  constexpr std::uint64_t kFirstBytes = 64 << 10;       // that a block of one SM reads at a time
+  constexpr std::uint64_t kFirstBytes = 64 << 10;       // one pass of a block: 1024 threads, 4 loads of 16 B
   constexpr std::uint64_t kFirstBytesOfSm = 128 << 10;  // so that each SM has work
   constexpr double kBytesOfAll = kBytesOfSharedCache / 4;
   std::vector<StreamProgram> programs;

@@ -32,7 +32,7 @@ struct ClusterLatency {
 
   double cycles = 0;          // mean over the pairs of SMs in the largest clusters
   stats::Interval interval;   // over the copies
-  double nearest_cycles = 0;  // of all pairs
+  double nearest_cycles = 0;  // of the pairs in clusters of all sizes
   double farthest_cycles = 0;
   double own_cycles = 0;                             // of an SM's own shared memory; 0 if not measured
   std::map<std::uint32_t, double> by_size_cycles;    // mean over the pairs, by cluster size

@@ -26,7 +26,7 @@ struct MemorySides {
 };
 struct MemoryLatency {
   LevelLatency warm_tlb;             // of pages whose translations were just used
-  bool translated = true;            // no page was too many for a TLB
+  bool translated = true;            // false if even one page waits for a TLB
   std::optional<MemorySides> sides;  // if the loads show two
   // TLB cold: one line per page over as much memory as possible, timed in the order in which they were touched: the
   // oldest pages come first, which an LRU-like TLB of smaller reach has evicted. Empty if there is too little memory.

@@ -63,9 +63,9 @@ struct FirstTouches {
 [[nodiscard]] bool sees_copies(double ratio, std::int64_t partitions);
 
 struct PartitionsEvidence {
-  std::optional<double> near_ratio;               // what stays of a footprint over the near part; 1: nothing is far
-  double ratio_of_all = 0;                        // all of L2 over the near part
-  std::optional<std::int64_t> by_near_size;       // the ratio, if it is a whole number
+  std::optional<double> near_ratio;               // resident bytes over those that stay near; 1: nothing is far
+  double ratio_of_all = 0;                        // the size of L2 over the bytes that stay near
+  std::optional<std::int64_t> by_near_size;       // the partitions by near_ratio, if it is whole
   std::optional<std::vector<std::size_t>> sides;  // SMs on each side
   std::string no_sides;                           // why there are none
 };

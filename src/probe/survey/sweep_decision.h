@@ -142,8 +142,8 @@ struct MemoryLevelsParameters {
   // Memory is the levels with this part of the cold loads, which no cache serves. Larger values take rare near memory
   // for a cache; smaller values take a cache for memory because a few cold loads hit what a fetch brought along.
   double of_cold = 0.1;
-  // A level with this part of the cold loads is memory; slower levels wait for translations. With larger values those
-  // make memory part of the cache; smaller values take a far part as slow as near memory for memory.
+  // A level with this part of the cold loads is memory; slower levels wait for translations. Larger values miss
+  // memory and count it as a cache; smaller values take a far part as slow as near memory for memory.
   double nearly_all_cold = 0.95;
   // A far part of a cache is hit without memory: some footprint has more than `without_farther` of its loads there and
   // less than `hardly_any` farther away. Such a level is not memory.

@@ -21,7 +21,7 @@ struct HierarchyTable {
 
 [[nodiscard]] std::vector<const MemoryElement*> with_rows(const std::vector<const MemoryElement*>& elements);
 
-// Returns the table that fits the width best. Adds its cells' reasons to `footnotes`.
+// Returns the table that fits the width best, and sets `footnotes` to the reasons of its cells.
 [[nodiscard]] HierarchyTable best_layout(const Topology& topology, const std::vector<const MemoryElement*>& memories,
                                          const TerminalStyle& style, Footnotes& footnotes);
 

@@ -12,7 +12,7 @@
 
 namespace gputopo::report {
 
-// For a memory element. None if the report has no such value, or if it is not finite or negative.
+// For a memory element. None if the report has no such value, or if it is infinite, not a number, or negative.
 [[nodiscard]] std::optional<double> number_of(const Topology& topology, ElementId element, AttributeId attribute);
 // For the compute units or the whole device.
 [[nodiscard]] std::optional<double> number_of(const Topology& topology, AttributeId attribute);
@@ -40,10 +40,11 @@ namespace gputopo::report {
 [[nodiscard]] std::vector<std::string> texts_of(const Attribute* attribute);
 [[nodiscard]] std::vector<double> numbers_of(const Attribute* attribute, std::string_view detail);
 
-// Notices that every format shows about a whole report: SIMULATED, INCOMPLETE, and the warnings. Visible lines.
+// Notices that every format shows about a whole report: SIMULATED, INCOMPLETE, and the warnings.
+// Control characters are escaped, so each is one line.
 [[nodiscard]] std::vector<std::string> notices(const Topology& topology);
 
-// "gputopo 0.1.0, 2026-01-02T03:04:05Z": the report's generator and time. A visible line.
+// "gputopo 0.1.0, measured 2026-01-02T03:04:05Z": the report's generator and time, with control characters escaped.
 [[nodiscard]] std::string origin(const Topology& topology);
 
 }  // namespace gputopo::report

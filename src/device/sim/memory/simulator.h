@@ -19,8 +19,8 @@ class Simulator {
  public:
   explicit Simulator(const MachineSpec& spec) : spec_(spec), hierarchy_(spec) {}
 
-  // `seed` drives random replacement. `noise` has started the program and tells when a neighbor disturbs it. The answer
-  // depends only on the arguments, not on earlier programs.
+  // `seed` drives random replacement. `noise` must already be set to this program; it tells when a neighbor disturbs
+  // it. The answer depends only on the arguments, not on earlier programs.
   [[nodiscard]] const Behaviour& run(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed,
                                      Noise& noise);
 
@@ -52,8 +52,8 @@ class Simulator {
   };
   // The program of `behaviour_`. Unset if another seed or a neighbor would have changed the result.
   std::optional<Done> last_;
-  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with their behaviors. Unset
-  // while others may use the hierarchy's checkpoints.
+  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with their behaviors. While
+  // it is unset, repeated walks (walk.cpp) may use the hierarchy's checkpoint themselves.
   std::optional<Done> checkpoint_;
   Behaviour behaviour_;
   // A touch of this program after which no cache holds anything that the same touch would find.

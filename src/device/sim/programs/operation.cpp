@@ -69,7 +69,7 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
   OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,
                          .instruction_bytes = static_cast<double>(compute.instruction_bytes)};
   for (std::uint32_t sm = 0; sm < blocks; ++sm) {
-    // A round is timed as a whole, so it gets the noise of one load.
+    // All rounds of a block are timed together, by one pair of clock readings, so they get the noise of one load.
     StepBehaviour block(1);
     block.add(cycles, false, 0);
     result.sms.push_back(sm);
