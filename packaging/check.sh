@@ -32,7 +32,7 @@ else
   printf 'left out: lintian is not installed\n'
 fi
 if [ "$(id -u)" != 0 ]; then
-  printf 'left out: only root installs packages\n'
+  printf 'left out: installing packages needs root\n'
   exit
 fi
 names=()

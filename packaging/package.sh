@@ -34,7 +34,7 @@ debian_packages() {
   local source=$work/debian/gputopo-$version of
   of=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
   if [ "${of%-*}" != "$version" ]; then
-    printf 'packaging/debian/changelog is of %s, and gputopo is %s: add an entry\n' "$of" "$version" >&2
+    printf 'packaging/debian/changelog is for version %s, but gputopo is version %s: add an entry\n' "$of" "$version" >&2
     exit 1
   fi
   mkdir -p "$source"

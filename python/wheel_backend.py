@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the wheel: the package with the shared library in it, for every Python 3 of a platform.
 
-    python/wheel_backend.py LIBRARY FOLDER      of a library that is built: FOLDER/gputopo-...whl
+    python/wheel_backend.py LIBRARY FOLDER      writes FOLDER/gputopo-...whl with a library that is already built
 
-and as the backend of pyproject.toml (PEP 517), which builds the library first.
+It is also the backend of pyproject.toml (PEP 517), which builds the library first.
 """
 import base64
 import hashlib
@@ -41,7 +41,7 @@ def metadata() -> str:
             "Metadata-Version: 2.1",
             f"Name: {NAME}",
             f"Version: {version()}",
-            "Summary: What a GPU is made of, measured",
+            "Summary: Measures the memory hierarchy of a GPU",
             "License: Apache-2.0",
             "Requires-Python: >=3.9",
             "Description-Content-Type: text/markdown",

@@ -48,7 +48,7 @@ enum gputopo_status {
   GPUTOPO_ERROR_FILE = 7,        /* a file cannot be read */
   GPUTOPO_ERROR_DEVICE = 8,      /* the GPU or its driver failed */
   GPUTOPO_ERROR_DEVICE_LOST = 9, /* the same, and this process can measure nothing more */
-  GPUTOPO_ERROR_BUSY = 10,       /* another discovery measures this GPU, and the wait is over */
+  GPUTOPO_ERROR_BUSY = 10,       /* another discovery is still measuring this GPU */
   GPUTOPO_ERROR_CANCELLED = 11,  /* cancelled before anything was measured */
   GPUTOPO_ERROR_FORKED = 12,     /* this process is a fork of one that has used the drivers */
   GPUTOPO_ERROR_MEMORY = 13,     /* the host is out of memory */
@@ -104,7 +104,7 @@ enum gputopo_log_level {
  * Later versions add members at the end; `size` says which ones the caller has. */
 typedef struct gputopo_options {
   uint32_t size;               /* sizeof(gputopo_options) */
-  int32_t full;                /* 0: skips what takes long to measure; 1: as `gputopo --full` */
+  int32_t full;                /* 0: skips slow measurements; 1: as `gputopo --full` */
   const char* const* elements; /* as for `gputopo --only`: "l2", "l2.size", "instructions"; NULL: all */
   size_t element_count;
   const char* const* attributes; /* "size", "latency"; NULL: all */
@@ -176,11 +176,11 @@ enum gputopo_source {
 enum gputopo_reason {
   GPUTOPO_REASON_NONE = 0,           /* there is a value */
   GPUTOPO_REASON_NOT_APPLICABLE = 1, /* this element has no such attribute */
-  GPUTOPO_REASON_NOT_SUPPORTED = 2,  /* this device cannot tell or cannot run the experiment */
+  GPUTOPO_REASON_NOT_SUPPORTED = 2,  /* this device does not report it or cannot run the experiment */
   GPUTOPO_REASON_NOT_PRESENT = 3,    /* the element does not exist here */
   GPUTOPO_REASON_INCONCLUSIVE = 4,   /* measured, but the samples do not decide */
-  GPUTOPO_REASON_TIMED_OUT = 5,      /* the budget ran out before */
-  GPUTOPO_REASON_INTERRUPTED = 6,    /* cancelled before */
+  GPUTOPO_REASON_TIMED_OUT = 5,      /* the budget ran out first */
+  GPUTOPO_REASON_INTERRUPTED = 6,    /* cancelled first */
   GPUTOPO_REASON_DEVICE_ERROR = 7,   /* the device failed during the measurement */
   GPUTOPO_REASON_DEPENDENCY = 8,     /* a value that it needs is unavailable */
   GPUTOPO_REASON_NOT_SELECTED = 9,   /* not requested */

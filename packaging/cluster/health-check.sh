@@ -68,7 +68,7 @@ else
   if [ -z "$devices" ]; then
     listed=$("$gputopo" list 2>&1) || not_judged "gputopo list: $(printf '%s\n' "$listed" | sed -n 's/^gputopo: //p' | head -n 1)"
     devices=$(printf '%s\n' "$listed" | sed -n 's/^\(\(cuda\|hip\):[0-9]*\) .*/\1/p')
-    [ -n "$devices" ] || not_judged "gputopo list shows no GPU"
+    [ -n "$devices" ] || not_judged "'gputopo list' shows no GPU"
   fi
   for device in $devices; do judge "$device"; done
 fi

@@ -2,12 +2,12 @@
 
     import gputopo
 
-    report = gputopo.discover()                     # some seconds; or Report.load("report.json")
+    report = gputopo.discover()                     # takes seconds; or Report.load("report.json")
     l2 = report["l2.latency"]
     print(l2.value, l2.low, l2.high, l2.unit)       # 281.19 280.9 281.5 cycles
 
-On failure, every function raises :class:`Error`, whose one line says what failed and what to do. The package prints
-nothing and keeps the current CUDA context. Use it before or after ``os.fork``, but not on both sides: see
+On failure, every function raises :class:`Error`, whose message says in one line what failed and what to do. The package
+prints nothing and keeps the current CUDA context. Use it before or after ``os.fork``, but not on both sides: see
 :class:`Forked`.
 """
 

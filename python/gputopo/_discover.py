@@ -20,7 +20,7 @@ class Device:
     """Argument of :func:`discover`: "cuda:0", "hip:0", "sim:h200"."""
     name: str
     pci_address: str
-    """"0000:0f:00.0"; "" if there is none. Compare this, because other libraries may use other indices."""
+    """"0000:0f:00.0"; "" if it has none. Compare devices by it: other libraries may number them differently."""
     detail: str
     """A short phrase: compute capability and memory, or why the device cannot be used."""
 
@@ -50,8 +50,8 @@ def list_devices() -> List[Device]:
 
 
 class _Discovery:
-    """A call of gputopo_discover on a separate thread, so that Python continues here and Ctrl-C arrives as usual. Within a
-    callback of ctypes, it would be printed and ignored."""
+    """Calls gputopo_discover on a separate thread, so that Python continues here and Ctrl-C works as usual. In a ctypes
+    callback, KeyboardInterrupt would be printed and ignored."""
 
     _BETWEEN_QUESTIONS_SECONDS = 0.05
 
@@ -114,7 +114,7 @@ class _Discovery:
 
 def _names(names: Sequence[str]) -> "ctypes.Array[ctypes.c_char_p]":
     if isinstance(names, str):
-        raise TypeError(f'a sequence of names is wanted, as in only=["{names}"]')
+        raise TypeError(f'expected a sequence of names, as in only=["{names}"]')
     return (ctypes.c_char_p * len(names))(*[encoded(name) for name in names])
 
 
@@ -135,21 +135,25 @@ def discover(
     log: Optional[Callable[[str, str], None]] = None,
     cancelled: Optional[Callable[[], bool]] = None,
 ) -> Report:
-    """Measures a device for some seconds.
+    """Measures a device, which takes seconds.
 
-    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU, or a simulated one if there is none
-        (``report["device.simulated"]`` then is True).
-    only: elements or single values: ["l2", "shared.size", "instructions"]; none: all. attributes: ["size"]; none: all.
-    full: also takes the slower measurements. budget: in seconds; values beyond it are unavailable ("timed_out").
-    seed: of the noise of simulated devices. keep_samples: keeps the evidence behind the plots of reports.
-    wait: waits at most max_wait seconds for another discovery of the same GPU; otherwise raises Error ("busy").
+    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU, or a simulated one if no GPU can be used
+        (``report["device.simulated"]`` is then True).
+    only: elements or single values: ["l2", "shared.size", "instructions"]; empty: all.
+    attributes: ["size"]; empty: all.
+    full: also measures values that take longer.
+    budget: maximum duration in seconds; the remaining values are unavailable ("timed_out").
+    seed: seed of the noise of simulated devices.
+    keep_samples: keeps the evidence behind the plots of reports.
+    wait: waits at most max_wait seconds for another discovery of the same GPU, then raises Error ("busy"); if False,
+        raises it at once.
     use_cache: answers from the cache of ``gputopo get`` if the entry is at most max_age seconds old.
-    progress, log, cancelled: called on this thread meanwhile; log with "info" or "warning" and a line. An exception in
-        them ends the discovery, and so does Ctrl-C. If ``cancelled`` returns True, the report has the values found
-        until then.
+    progress, log, cancelled: callbacks on this thread; log gets "info" or "warning" and a line. An exception in a
+        callback ends the discovery, and so does Ctrl-C. If ``cancelled`` returns True, the report has the values found
+        so far.
 
     Raises Error if the device cannot be measured, UnknownName for unknown names, and Forked in a fork of a process that
-    has discovered.
+    has used a GPU's driver.
     """
     options = _native.RawOptions()
     check(lib.gputopo_options_init(byref(options), ctypes.sizeof(options)))

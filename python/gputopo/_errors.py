@@ -4,7 +4,7 @@ import builtins
 
 
 class Error(Exception):
-    """Base of all exceptions. Its one line says what failed and what to do."""
+    """Base of all exceptions. Its message says in one line what failed and what to do."""
 
     def __init__(self, text: str, status: str) -> None:
         super().__init__(text)
@@ -20,7 +20,7 @@ class Unavailable(Error):
 
 
 class UnknownName(Error, KeyError):
-    """No value, element, attribute, format or device has this name. The text has the nearest names."""
+    """No value, element, attribute, format or device has this name. The message lists the closest names."""
 
     __str__ = builtins.Exception.__str__  # KeyError's would put it in quotes
 

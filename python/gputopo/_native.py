@@ -115,11 +115,13 @@ def _load() -> ctypes.CDLL:
         found = library.gputopo_api_version()
         if found >> 8 != API_VERSION >> 8:
             raise ImportError(
-                f"{candidate} is gputopo {library.gputopo_version().decode()}, and this package is of "
-                f"{API_VERSION >> 16}.{API_VERSION >> 8 & 255}: install both of one version"
+                f"{candidate} is gputopo {library.gputopo_version().decode()}, but this package needs "
+                f"{API_VERSION >> 16}.{API_VERSION >> 8 & 255}: install both in the same version"
             )
         return library
-    raise ImportError(f"libgputopo.so.0 cannot be loaded; install it, or name it in GPUTOPO_LIBRARY: {'; '.join(problems)}")
+    raise ImportError(
+        f"libgputopo.so.0 cannot be loaded; install it, or set GPUTOPO_LIBRARY to its path: {'; '.join(problems)}"
+    )
 
 
 lib = _load()
@@ -148,7 +150,7 @@ def check(status: int) -> None:
 def encoded(name: str) -> bytes:
     """Encodes a name as a C string, which ends at a NUL."""
     if "\0" in name:
-        raise UnknownName(f"a name cannot hold a NUL: {name!r}", "name")
+        raise UnknownName(f"a name cannot contain a NUL character: {name!r}", "name")
     return os.fsencode(name)
 
 

@@ -29,7 +29,7 @@ class Value:
     unit: str
     """"B", "cycles", "B/s", "MHz"; "" for counts and names."""
     low: Optional[float]
-    """Low end of the 95% interval; None if there is none."""
+    """Lower end of the 95% interval; None for a value without an interval."""
     high: Optional[float]
     source: str
     """"measured", "api" (from the vendor's interface) or "inferred"."""
@@ -82,14 +82,14 @@ class Report:
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Report":
-        """Loads a report, a file of ``gputopo --json``. Raises Error if the file is unreadable or no report."""
+        """Loads a report saved by ``gputopo --json``. Raises Error if the file cannot be read or is not a report."""
         handle = ctypes.c_void_p()
         check(lib.gputopo_load(encoded(os.fspath(path)), byref(handle)))
         return cls(handle.value or 0)
 
     @classmethod
     def parse(cls, document: Union[str, bytes]) -> "Report":
-        """Parses the text of a report. Raises Error if it is no report."""
+        """Parses the text of a report. Raises Error if it is not a report."""
         raw = document.encode() if isinstance(document, str) else document
         handle = ctypes.c_void_p()
         check(lib.gputopo_parse(raw, len(raw), byref(handle)))
@@ -98,7 +98,7 @@ class Report:
     def __getitem__(self, path: str) -> Value:
         """A value by its path: "l2.latency", "compute.sm_count", "instructions.fma.f32.latency", "device.name".
 
-        Raises Unavailable, with the reason, if this GPU has no such value, and UnknownName, with the nearest names, for
+        Raises Unavailable, with the reason, if this GPU has no such value, and UnknownName, with the closest names, for
         an unknown path.
         """
         raw = _native.RawValue(size=ctypes.sizeof(_native.RawValue))
@@ -121,7 +121,7 @@ class Report:
             lib.gputopo_value_free(byref(raw))
 
     def get(self, path: str, default: Optional[Value] = None) -> Optional[Value]:
-        """Like ``report[path]``, but returns ``default`` if this GPU has no such value. Raises UnknownName, too."""
+        """Like ``report[path]``, but returns ``default`` if this GPU has no such value. Also raises UnknownName."""
         try:
             return self[path]
         except Unavailable:
@@ -137,8 +137,8 @@ class Report:
     def render(self, format: str) -> str:
         """Renders the report as "json", "html", "csv", "markdown", "svg", "mt4g-json", ..., "table" or "tree".
 
-        The formats are the options of the program. Raises UnknownName for other names, and Error if the report lacks
-        values that the format needs.
+        The formats are named like the options of the program. Raises UnknownName for other names, and Error if the
+        report lacks values that the format needs.
         """
         raw, length = ctypes.c_void_p(), ctypes.c_size_t()
         check(lib.gputopo_render(self._handle, encoded(format), byref(raw), byref(length)))

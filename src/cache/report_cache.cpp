@@ -190,7 +190,7 @@ void ReportCache::store(const Topology& topology, const std::function<void(const
     PrivateFolder::open_or_create(folder_).write(name_,
                                                  fmt::format("{}{}\n{}", kMagic, digest(name_ + report), report));
   } catch (const Error& error) {
-    warn(fmt::format("the value is not kept for the next time: {}", error.what()));
+    warn(fmt::format("the result was not cached: {}", error.what()));
   }
 }
 

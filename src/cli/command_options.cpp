@@ -15,42 +15,42 @@ namespace {
 
 constexpr std::string_view kNodeExamples =
     "Examples:\n"
-    "  gputopo node --json n.json --html n.html   GPUs and links, with a report to keep and a page to read\n"
-    "  gputopo node --links-only                  what lies between: some seconds\n"
-    "  gputopo node --node sim:h100x8             a simulated node\n"
-    "  gputopo show n.json                        the report again\n";
+    "  gputopo node --json n.json --html n.html   measure GPUs and links; save a report and a page\n"
+    "  gputopo node --links-only                  measure only the links, in a few seconds\n"
+    "  gputopo node --node sim:h100x8             measure a simulated node\n"
+    "  gputopo show n.json                        print the saved report again\n";
 
 std::string check_seconds(const std::string& text) {
   double seconds = 0;
   const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
-  return is_number && seconds >= 0 ? std::string{} : "must be a number of seconds of 0 or more, not " + text;
+  return is_number && seconds >= 0 ? std::string{} : "must be a nonnegative number of seconds, not " + text;
 }
 
 void add_waiting_options(CLI::App& app, Options& options) {
   CLI::Option* const max_wait = app.add_option("--max-wait", options.max_wait_seconds,
-                                               "Seconds to wait at most for another gputopo that measures this GPU");
+                                               "Wait at most this many seconds for another gputopo process");
   max_wait->check(check_seconds)->type_name("SECONDS")->capture_default_str();
   app.add_flag_callback(
          "--no-wait", [&options] { options.max_wait_seconds = 0; },
-         "End at once where another gputopo measures this GPU")
+         "Exit at once if another gputopo process is measuring this GPU")
       ->excludes(max_wait);
 }
 
 void add_selection_options(CLI::App& app, Options& options) {
   app.add_option("--only", options.elements,
-                 "Memory elements to discover, or attributes of one (l2.ways); see 'gputopo coverage'")
+                 "Measure only these elements or attributes (l2, l2.ways); see 'gputopo coverage'")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("ELEMENT[,ELEMENT]");
-  app.add_option("--attribute", options.attributes, "Attributes to discover; see 'gputopo coverage'")
+  app.add_option("--attribute", options.attributes, "Measure only these attributes; see 'gputopo coverage'")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_flag("--full", options.full, "Discover also what takes longer; 'gputopo coverage' says what that is");
+  app.add_flag("--full", options.full, "Also measure values that take longer ('with --full' in 'gputopo coverage')");
 }
 
 void add_budget_option(CLI::App& app, Options& options) {
-  app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")
+  app.add_option("--budget", options.budget_seconds, "Measure for at most this many seconds")
       ->check([](const std::string& text) {
         double seconds = 0;
         const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
@@ -94,89 +94,89 @@ void add_output_options(CLI::App& app, Options& options) {
   }
   app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
   app.add_flag("--plot", options.plot, "Print latency over footprint as a plot instead of the table");
-  app.add_flag("--published", options.published, "Print what papers and vendors say of this GPU beside its values");
+  app.add_flag("--published", options.published, "Print published values (papers, vendors) beside those of this GPU");
   app.add_flag("--long", options.everything,
-               "Print every value below the table, as in a pipe, however small the terminal");
+               "Print every value below the table, even on a small terminal (default in a pipe)");
 }
 
 void add_discover_options(CLI::App& app, Options& options) {
   add_selection_options(app, options);
-  app.add_option("--method", options.methods,
-                 "Find sizes by another method too, beside this program's own: change-point, which is MT4G's")
+  app.add_option("--method", options.methods, "Also find sizes by another method: change-point, the method of MT4G")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
   app.add_option("--carve-out", options.carve_out_bytes,
-                 "Bytes of shared memory to carve out of L1 while all is measured; the smallest that do if not given")
+                 "Shared-memory carve-out of L1 for the whole run (default: the smallest that suffices)")
       ->type_name("BYTES");
   add_output_options(app, options);
   app.add_option("--raw", options.raw_directory,
-                 "Write all samples behind the values as CSV files, into a new or empty folder")
+                 "Write all samples behind the values as CSV files into a new or empty folder")
       ->type_name("DIR");
-  app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
+  app.add_option("--record", options.record_path, "Record the device's answers for 'gputopo replay'")
       ->type_name("PATH");
   add_budget_option(app, options);
   add_waiting_options(app, options);
-  app.add_flag("--quiet", options.quiet, "No progress");
-  app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
-  app.add_flag("--dump-program", options.dump_program,
-               "Print each program and the device's code for it to standard error");
-  app.add_flag("--profile", options.profile, "Say on standard error where the time went; --json keeps it too");
+  app.add_flag("--quiet", options.quiet, "Do not print progress");
+  app.add_flag("--verbose", options.verbose, "Print each probe's decision and its reason to standard error");
+  app.add_flag("--dump-program", options.dump_program, "Print each program and its device code to standard error");
+  app.add_flag("--profile", options.profile, "Print a time profile to standard error, and add it to the JSON report");
 }
 
 void add_device_option(CLI::App& app, Options& options) {
   app.add_option("--device", options.device,
-                 "The device; the first GPU if not given, or a simulated one where there is none")
+                 "Device to measure (default: the first GPU, or a simulated one if no GPU can be used)")
       ->type_name("cuda:N|cuda:MIG-UUID|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
   add_seed_option(app, options);
 }
 
 void add_diff_options(CLI::App& diff, Options& options) {
-  diff.add_option("REPORT", options.report_paths, "What --json wrote, twice or more")->required()->type_name("");
+  diff.add_option("REPORT", options.report_paths, "Two or more saved JSON reports")->required()->type_name("");
   diff.add_flag("--json", options.diff_as_json, "Print the differences as JSON");
   diff.add_option("--html", options.diff_html_path, "Write a page with the plots side by side; '-' is standard output")
       ->type_name("FILE");
 }
 
 void add_check_options(CLI::App& check, Options& options) {
-  check.add_option("REPORT", options.report_path, "What --json wrote; with --quick, the baseline")->type_name("");
+  check.add_option("REPORT", options.report_path, "Saved JSON report; with --quick, the baseline")->type_name("");
   CLI::Option* quick =
       check.add_flag("--quick", options.quick,
-                     "Instead of a REPORT: measure a GPU now, only its latencies, bandwidths and the size of L2");
+                     "Measure a GPU now instead of reading REPORT: only latencies, bandwidths and the size of L2");
   add_device_option(check, options);
   add_waiting_options(check, options);
-  add_format_option(check, options, "--json", "Keep what --quick measured");
+  add_format_option(check, options, "--json", "Save the report of --quick as JSON");
   for (const char* of_quick : {"--device", "--seed", "--no-wait", "--max-wait", "--json"})
     check.get_option(of_quick)->needs(quick);
-  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
-      ->type_name("FILE");
+  check.add_option("--baseline", options.baseline_path, "Saved JSON report of a known good GPU")->type_name("FILE");
   check
       .add_option("--tolerance", options.tolerances,
-                  "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")
+                  "Tolerances by class (LATENCY, BANDWIDTH, SIZE: 5% each; OTHER: 0%) or by attribute")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=PERCENT%[,...]");
   std::vector<std::string> format_names;
   for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
   options.check_format = format_names.front();
-  check.add_option("--format", options.check_format, "How to report it; prometheus is for a text-file collector")
+  check
+      .add_option("--format", options.check_format,
+                  "Output format; prometheus is for node_exporter's textfile collector")
       ->check(one_of(format_names))
       ->type_name(fmt::format("{}", fmt::join(format_names, "|")))
       ->capture_default_str();
 }
 
 void add_get_options(CLI::App& get, Options& options) {
-  get.add_option("PATH", options.value_path, "Which: l2.size, compute.sm_count, instructions.fma.f32.latency, ...")
+  get.add_option("PATH", options.value_path,
+                 "Path of the value: l2.size, compute.sm_count, instructions.fma.f32.latency, ...")
       ->required()
       ->type_name("");
-  CLI::Option* report = get.add_option("--report", options.report_path, "Of a saved report, instead of a GPU");
+  CLI::Option* report = get.add_option("--report", options.report_path, "Read the value from this saved JSON report");
   report->type_name("FILE");
   add_device_option(get, options);
   add_waiting_options(get, options);
-  get.add_flag("--fresh", options.fresh, "Measure now, whatever is known of this GPU");
+  get.add_flag("--fresh", options.fresh, "Measure now, even if the value is cached");
   get.add_option_function<double>(
          "--max-age", [&options](double seconds) { options.max_age_seconds = seconds; },
-         "Measure again what was measured longer ago")
+         "Measure again if the cached value is older than this")
       ->check(check_seconds)
       ->type_name("SECONDS");
   for (const char* of_device : {"--device", "--seed", "--no-wait", "--max-wait", "--fresh", "--max-age"}) {
@@ -185,40 +185,41 @@ void add_get_options(CLI::App& get, Options& options) {
 }
 
 void add_model_options(CLI::App& model, Options& options) {
-  model.add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
-  model.add_option("--kernel", options.kernel_path, "What the kernel does, as JSON; '-' is standard input")
+  model.add_option("REPORT", options.report_path, "Saved JSON report")->required()->type_name("");
+  model.add_option("--kernel", options.kernel_path, "Description of the kernel as JSON; '-' is standard input")
       ->required()
       ->type_name("FILE");
   CLI::Option* json = model.add_flag("--json", options.model_as_json, "Print the prediction as JSON");
   model
       .add_option("--svg", options.model_svg_path,
-                  "Write the roofline with the kernel's point in it as SVG; '-' is standard output")
+                  "Write the roofline, with the kernel as a point, as SVG; '-' is standard output")
       ->type_name("FILE")
       ->excludes(json);
 }
 
 void add_node_options(CLI::App& node, Options& options) {
   node.footer(std::string(kNodeExamples));
-  node.add_option("--node", options.node, "The node; the GPUs that are here if not given, or a simulated one")
+  node.add_option("--node", options.node,
+                  "Node to measure (default: the GPUs of this host; without a GPU, a simulated node)")
       ->type_name("cuda|hip|sim:NAME|sim:FILE.json|replay:FOLDER");
   add_seed_option(node, options);
   add_selection_options(node, options);
   add_format_option(node, options, "--json", "Write everything as JSON");
-  add_format_option(node, options, "--html", "Write a page: the node drawn, and its values");
-  add_format_option(node, options, "--svg", "Write the drawing of the node");
-  node.add_option("--record", options.record_path, "Keep all that the node answers, in a new or empty folder")
+  add_format_option(node, options, "--html", "Write a page with a drawing of the node and its values");
+  add_format_option(node, options, "--svg", "Write a drawing of the node");
+  node.add_option("--record", options.record_path, "Record the node's answers in a new or empty folder")
       ->type_name("FOLDER");
-  CLI::Option* links = node.add_flag("--links-only", options.links_only, "Only what lies between: no reports of GPUs");
-  CLI::Option* gpus = node.add_flag("--gpus-only", options.gpus_only, "Only the reports of the GPUs");
+  CLI::Option* links =
+      node.add_flag("--links-only", options.links_only, "Measure only the links, not the GPUs themselves");
+  CLI::Option* gpus = node.add_flag("--gpus-only", options.gpus_only, "Measure only the GPUs, not the links");
   links->excludes(gpus);
-  node.add_flag("--one-by-one", options.one_by_one,
-                "Measure the GPUs in turn: where they share power or cooling, or to be sure");
-  node.add_flag("--host-name", options.with_host_name, "Say in the report what the host is called");
+  node.add_flag("--one-by-one", options.one_by_one, "Measure one GPU at a time, in case they share power or cooling");
+  node.add_flag("--host-name", options.with_host_name, "Include the host's name in the report");
   node.add_flag("--hwloc", options.with_hwloc,
-                "Keep in the JSON what hwloc knows of the host, where its library is here");
+                "Include hwloc's XML of the host in the JSON report (needs hwloc's library)");
   add_budget_option(node, options);
   add_waiting_options(node, options);
-  node.add_flag("--quiet", options.quiet, "No progress");
+  node.add_flag("--quiet", options.quiet, "Do not print progress");
 }
 
 }  // namespace gputopo::cli

@@ -66,7 +66,7 @@ int run_list() {
   const bool is_all_simulated = std::all_of(
       devices.begin(), devices.end(), [](const DeviceListing& device) { return device.spec.starts_with("sim:"); });
   if (problem.empty() && is_all_simulated) {
-    problem = "neither NVIDIA's driver nor AMD's HIP runtime shows a GPU here; these are simulated";
+    problem = "neither NVIDIA's driver nor AMD's HIP runtime reports a GPU; all of these are simulated";
   }
   if (!problem.empty()) say(fmt::format("gputopo: {}", problem));
   return is_whole ? kExitComplete : kExitIncomplete;
@@ -85,7 +85,9 @@ auto in_file(const std::string& path, const Read& read) {
 Topology load_report(const std::string& path) {
   return in_file(path, [&] {
     const std::string text = read_file(path);
-    if (is_node_json(text)) throw FormatError("it is the report of a node: 'gputopo show' and 'gputopo fleet' read it");
+    if (is_node_json(text)) {
+      throw FormatError("this is the report of a node; only 'gputopo show' and 'gputopo fleet' accept it");
+    }
     return read_json(text);
   });
 }
@@ -108,7 +110,7 @@ void check_page_target(const Options& options) {
   check_writable(options.diff_html_path);
   for (const std::string& report : options.report_paths) {
     if (!is_same_file(report, options.diff_html_path)) continue;
-    throw UsageError(fmt::format("--html would overwrite the report '{}': name another file", report));
+    throw UsageError(fmt::format("--html would overwrite the report '{}': choose another file", report));
   }
 }
 
@@ -146,8 +148,8 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
   bool is_ok = false;
   const int code = run_discover(quick, [&](const Topology& report, Attempts& attempt) {
     CheckResult result = check(report, baseline, tolerances);
-    result.notes.push_back(
-        fmt::format("quick: {} values were measured, the others of the baseline were not", quick.elements.size()));
+    result.notes.push_back(fmt::format(
+        "quick check: {} values were measured; the other values of the baseline were not", quick.elements.size()));
     is_ok = result.violations.empty();
     attempt([&] { print_result(format.render(result, report)); });
   });

@@ -146,7 +146,7 @@ std::string bash_values(const OptionFacts& option) {
 // The options generate the part between the functions.
 constexpr const char* kBashBegin = R"BASH(# bash completion of gputopo. Load it with: source <(gputopo completion bash)
 
-# Words separated by commas: the last of them is completed.
+# Completes the last of several words separated by commas.
 _gputopo_list() {
   local before=
   [[ $current == *,* ]] && before=${current%,*},
@@ -180,7 +180,7 @@ _gputopo() {
 )BASH";
 
 constexpr const char* kBashEnd = R"BASH(  esac
-  # What stands before the last place where bash breaks words stays there.
+  # Bash keeps the text before the last character at which it breaks words.
   breaks=${COMP_WORDBREAKS//[!:=]/}
   [[ -n $breaks ]] && broken=${current%"${current##*["$breaks"]}"}
   for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$broken"}; done
@@ -269,7 +269,7 @@ std::string zsh_arguments(const CommandFacts& command, const char* indent) {
 }
 
 std::string zsh(const std::vector<CommandFacts>& commands) {
-  std::string text = "#compdef gputopo\n# zsh completion of gputopo. Put it as _gputopo into a folder of $fpath.\n";
+  std::string text = "#compdef gputopo\n# zsh completion of gputopo. Save it as _gputopo in a folder of $fpath.\n";
   text += fmt::format(
       "_gputopo_devices() {{\n  local -a devices\n  devices=(${{(f)\"$({})\"}})\n  compadd -a devices\n}}\n",
       kListDevices);

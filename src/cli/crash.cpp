@@ -29,11 +29,12 @@ extern "C" void on_crash(int signal, siginfo_t* information, void*) {
   for (std::size_t i = 0; i < kCrashSignals.size(); ++i) {
     if (kCrashSignals[i].number != signal) continue;
     if (const char* const call = name_of_running_driver_call()) {
-      write_text("gputopo: error: ");
+      write_text("gputopo: error: the driver crashed in ");
       write_text(call);
-      write_text(" of the driver crashed (");
+      write_text(" (");
       write_text(kCrashSignals[i].name);
-      write_text("); update the driver, see whether it supports this GPU, or name another one: 'gputopo list'\n");
+      write_text(
+          "); update the driver, check whether it supports this GPU, or choose another device: see 'gputopo list'\n");
     }
     ::sigaction(signal, &g_before[i], nullptr);
   }

@@ -38,7 +38,7 @@ namespace {
 
 void announce(const Options& options, const DeviceInfo& info, const std::string& problem) {
   if (options.device.empty() && info.simulated) {
-    say(fmt::format("gputopo: no GPU can be used here{}{}; this is a simulated one", problem.empty() ? "" : ": ",
+    say(fmt::format("gputopo: no GPU can be used{}{}; measuring a simulated GPU", problem.empty() ? "" : ": ",
                     problem));
   }
   if (options.quiet) return;
@@ -132,11 +132,11 @@ void check_targets(const Options& options) {
   if (!raw_directory.empty()) files.push_back(raw_directory);
   if (const auto twice = one_file_twice(files)) {
     const auto& [first, second] = *twice;
-    throw UsageError(first == second ? fmt::format("'{}' is to take two outputs, of which one would be lost: "
-                                                   "name another file",
+    throw UsageError(first == second ? fmt::format("'{}' is the target of two outputs, so one would be lost: "
+                                                   "choose another file",
                                                    first)
-                                     : fmt::format("'{}' and '{}' are one file, which is to take two outputs, of which "
-                                                   "one would be lost: name another file",
+                                     : fmt::format("'{}' and '{}' are the same file, the target of two outputs, so one "
+                                                   "would be lost: choose another file",
                                                    first, second));
   }
   if (!raw_directory.empty()) check_empty_folder(raw_directory);

@@ -39,7 +39,7 @@ fleet::Store parse_store(const std::string& path, std::string_view bytes) {
 
 int run_merge(const FleetOptions& options) {
   const bool is_to_stdout = options.store_path == "-";
-  if (is_to_stdout && options.resume) throw UsageError("--resume needs a file: give --out one");
+  if (is_to_stdout && options.resume) throw UsageError("--resume cannot be used with --out -: give --out a file");
   if (!is_to_stdout) check_writable(options.store_path);
   std::optional<FileUpdate> update;
   if (!is_to_stdout) {
@@ -55,7 +55,7 @@ int run_merge(const FleetOptions& options) {
       fleet::merge(options.folders, {.keep_names = options.keep_names}, store,
                    [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
   if (store.runs().empty()) {
-    throw FormatError("no report was found; give folders with what 'gputopo --json FILE' wrote, as *.json");
+    throw FormatError("no reports found; give files saved by 'gputopo --json FILE', or folders with such *.json files");
   }
   const std::string bytes = fleet::write_store(store);
   const std::string said = fmt::format(
@@ -93,19 +93,19 @@ void check_outputs(const FleetOptions& options, const std::vector<Output>& outpu
   for (const auto& [path, render] : outputs) {
     if (path == "-") {
       if (std::exchange(is_stdout_taken, true)) {
-        throw UsageError("only one format can go to standard output: give the others a file");
+        throw UsageError("only one format can go to standard output: write the others to files");
       }
       continue;
     }
     if (is_same_file(path, options.store_path)) {
-      throw UsageError(fmt::format("'{}' is the store, which would be lost: name another file", path));
+      throw UsageError(fmt::format("'{}' is the store, which would be overwritten: choose another file", path));
     }
     check_writable(path);
     files.push_back(path);
   }
   if (const auto twice = one_file_twice(files)) {
     throw UsageError(
-        fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", twice->second));
+        fmt::format("'{}' is the target of two outputs, so one would be lost: choose another file", twice->second));
   }
 }
 

@@ -9,24 +9,24 @@ namespace gputopo::cli {
 void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
   fleet.require_subcommand(1);
   CLI::App* merge = fleet.add_subcommand("merge",
-                                         "Make one store of the reports in folders, for 'fleet report' and "
-                                         "for data frames");
-  merge->add_option("DIR", options.folders, "Folders with what --json wrote, or such files")
+                                         "Merge the reports in folders into one store, for 'fleet report' and "
+                                         "data frames");
+  merge->add_option("DIR", options.folders, "Saved JSON reports, or folders that contain them")
       ->required()
       ->type_name("DIR");
-  merge->add_option("--out", options.store_path, "The store: an Arrow file")->required()->type_name("FILE");
-  merge->add_flag("--resume", options.resume, "Keep what the store has, and add what is new");
-  merge->add_flag("--names", options.keep_names, "Keep the names of hosts, or of files where these name none");
+  merge->add_option("--out", options.store_path, "Store to write, an Arrow file")->required()->type_name("FILE");
+  merge->add_flag("--resume", options.resume, "Keep the runs in the store and add new ones");
+  merge->add_flag("--names", options.keep_names, "Keep host names, or file paths if a report has no host name");
   merge->callback([&options] { options.command = FleetCommand::kMerge; });
-  CLI::App* report =
-      fleet.add_subcommand("report", "Find what is odd in a store: the exit code is 1 where anything is");
-  report->add_option("STORE", options.store_path, "What 'fleet merge' wrote")->required()->type_name("");
+  CLI::App* report = fleet.add_subcommand("report", "Find outliers in a store; the exit code is 1 if there are any");
+  report->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
   report->add_option("--html", options.html_path, "Write a page with a map of GPUs and values")->type_name("FILE");
-  report->add_option("--csv", options.csv_path, "Write a row for each odd value")->type_name("FILE");
-  report->add_option("--prometheus", options.prometheus_path, "Write metrics for a text-file collector")
+  report->add_option("--csv", options.csv_path, "Write a CSV file with a row for each deviating value")
       ->type_name("FILE");
-  report->add_option("--json", options.json_path, "Write what is odd as JSON")->type_name("FILE");
-  report->add_flag("--long", options.everything, "Print every value that is off");
+  report->add_option("--prometheus", options.prometheus_path, "Write metrics for node_exporter's textfile collector")
+      ->type_name("FILE");
+  report->add_option("--json", options.json_path, "Write the findings as JSON")->type_name("FILE");
+  report->add_flag("--long", options.everything, "Print every deviating value");
   report->callback([&options] { options.command = FleetCommand::kReport; });
 }
 

@@ -27,14 +27,14 @@ int print_value(const Topology& topology, const std::string& path) {
   const std::optional<Attribute> attribute = report::value_at(topology, path);
   if (!attribute) {
     report::require_known_path(path, &topology);  // only the report knows the names of its details
-    say(fmt::format("gputopo: {} has no value of {}", topology.name, path));
+    say(fmt::format("gputopo: {} has no value for {}", topology.name, path));
     return kExitUnavailable;
   }
   if (!attribute->available()) {
     say(fmt::format("gputopo: {} is unavailable: {}", path, report::why_absent(*attribute)));
     return kExitUnavailable;
   }
-  if (topology.simulated) say(fmt::format("gputopo: {} is of a SIMULATED {}", path, topology.name));
+  if (topology.simulated) say(fmt::format("gputopo: {} is a value of a SIMULATED {}", path, topology.name));
   print_result(visible_line(report::plain_value(attribute->value)) + "\n");
   return kExitComplete;
 }

@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<bool> g_interrupted = false;
 bool g_has_parent = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may use only lock-free atomics");
 
 extern "C" void on_interrupt(int) {
   if (!g_interrupted.exchange(true)) return;

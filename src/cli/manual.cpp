@@ -87,7 +87,7 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   // Not the build date, which would make two builds of one version differ.
   constexpr const char* kDate = "2026-11-29";
   std::string text = fmt::format(".TH GPUTOPO 1 \"{}\" \"gputopo {}\" \"User Commands\"\n", kDate, roff(version));
-  text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";
+  text += ".SH NAME\ngputopo \\- measure the memory hierarchy of a GPU\n";
   text += ".SH SYNOPSIS\n.B gputopo\n[\\fIoptions\\fR]\n";
   for (const auto& [name, command] : subcommands(app)) {
     text += fmt::format(".br\n.B gputopo {}\n[\\fIoptions\\fR]", roff(name));
@@ -113,9 +113,9 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   }
   text +=
       ".SH ENVIRONMENT\n"
-      ".TP\n.B NO_COLOR\nNo colours on a terminal.\n"
-      ".TP\n.B TERM\nNo colours and no progress on one line where it is not set or dumb.\n"
-      ".TP\n.B COLUMNS\nThe width of the table where standard output is no terminal; 80 if it is not set.\n";
+      ".TP\n.B NO_COLOR\nIf it is set and not empty, output to a terminal has no color.\n"
+      ".TP\n.B TERM\nIf it is unset or \"dumb\", there is no color, and progress is printed line by line.\n"
+      ".TP\n.B COLUMNS\nThe width of the table if standard output is not a terminal; 80 if it is unset.\n";
   return text;
 }
 

@@ -41,8 +41,8 @@ std::string rendered(const NodeReport& report, std::string_view option) {
   if (option == "--html") return node_to_html(report);
   if (option == "--svg") return node::node_svg(report).text();
   throw UsageError(
-      fmt::format("{} is of one GPU; of a node there are --json, --html and --svg: take one of its GPUs' "
-                  "reports, or measure it with --device",
+      fmt::format("{} is only for the report of one GPU; a node has --json, --html and --svg: give the report of one "
+                  "of its GPUs, or measure one with --device",
                   option));
 }
 
@@ -72,7 +72,7 @@ void check_node_targets(const Options& options) {
     files.push_back(path);
   }
   if (const auto twice = one_file_twice(files)) {
-    throw UsageError(fmt::format("'{}' and '{}' are one file, which is to take two outputs: name another file",
+    throw UsageError(fmt::format("'{}' and '{}' are the same file, so one output would be lost: choose another file",
                                  twice->first, twice->second));
   }
   if (!options.record_path.empty()) {
@@ -96,7 +96,7 @@ NodeReport begin_report(const Options& options, const NodeInfo& info) {
   report.os = host_os();
   if (options.with_hwloc) report.hwloc_xml = host_hwloc_xml();
   if (options.with_hwloc && report.hwloc_xml.empty()) {
-    report.warnings.emplace_back("hwloc's view of the host is missing: install libhwloc15 (or hwloc)");
+    report.warnings.emplace_back("hwloc's XML of the host is missing: install libhwloc15 (or hwloc)");
   }
   if (options.with_host_name) report.host_name = host_name();
   return report;
@@ -209,7 +209,7 @@ ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Prepara
   std::vector<Turn> turns;
   if (const ExitCode code = take_turns(options, links->info(), interrupted, turns); code != kExitComplete) {
     report.complete = false;
-    report.warnings.emplace_back("the links were not measured: another gputopo measures one of the GPUs");
+    report.warnings.emplace_back("the links were not measured: another gputopo process is measuring one of the GPUs");
     return code;
   }
   watchdog.restart();
@@ -241,9 +241,9 @@ int run_node(const Options& options) {
   std::unique_ptr<Links> links = opened(options, interrupted);
   const NodeInfo info = links->info();
   if (info.gpus.empty()) {
-    throw DeviceError("this node shows no GPU: check CUDA_VISIBLE_DEVICES, or use --node sim:h200x2");
+    throw DeviceError("no GPU was found on this node: check CUDA_VISIBLE_DEVICES, or use --node sim:h200x2");
   }
-  if (options.node.empty() && info.simulated) say("gputopo: no GPU can be used here; this is a simulated node");
+  if (options.node.empty() && info.simulated) say("gputopo: no GPU can be used; measuring a simulated node");
   std::shared_ptr<LinkAnswers> answers;
   if (!options.record_path.empty()) {
     auto recorder = std::make_unique<LinksRecorder>(std::move(links));
@@ -267,12 +267,12 @@ int run_node(const Options& options) {
   if (!report.complete && code == kExitComplete) code = kExitIncomplete;
   write_outputs(options, report);
   if (answers) save_links(options.record_path, info, *answers);
-  if (code == kExitIncomplete) say("gputopo: a part of the node could not be measured; the report says which and why");
+  if (code == kExitIncomplete) say("gputopo: part of the node was not measured; the report says which part and why");
   return code;
 }
 
 int show_node(const Options& options, const NodeReport& report) {
-  if (!options.instance_path.empty()) throw UsageError("--instance is of the report of one GPU, not of a node");
+  if (!options.instance_path.empty()) throw UsageError("--instance needs the report of one GPU, not of a node");
   write_outputs(options, report);
   return kExitComplete;
 }

@@ -42,7 +42,7 @@ int moved_up(int fd) {
 
 [[noreturn]] void fail_to_open(const char* what) {
   throw FileError(
-      fmt::format("no {} could be made ({}): allow more open files (ulimit -n)", what, std::strerror(errno)));
+      fmt::format("cannot create a {} ({}): allow more open files (ulimit -n)", what, std::strerror(errno)));
 }
 
 // Sends to the process and its descendants: each child leads its own process group.
@@ -119,12 +119,12 @@ void Pipe::wait_for_end(std::chrono::milliseconds longest) const {
 
 MemoryFile::MemoryFile(const char* name)
     : file_(std::make_shared<const OpenFile>(moved_up(memfd_create(name, MFD_CLOEXEC)))) {
-  if (!file_->is_open()) fail_to_open("file in memory");
+  if (!file_->is_open()) fail_to_open("memory file");
 }
 
 std::string MemoryFile::text() const {
   lseek(fd(), 0, SEEK_SET);
-  return read_all(fd(), "what its process wrote", limits::kMaxInputBytes);
+  return read_all(fd(), "output of its process", limits::kMaxInputBytes);
 }
 
 Children::~Children() {
@@ -158,7 +158,7 @@ void Children::start(std::vector<std::string> arguments, const Pipe& until_open,
   const int status = posix_spawn(&process, "/proc/self/exe", &settings.actions, &settings.attributes,
                                  pointers_to(arguments).data(), pointers_to(environment).data());
   if (status != 0) {
-    throw FileError(fmt::format("no process could be started to measure a GPU ({}): allow more (ulimit -u)",
+    throw FileError(fmt::format("cannot start a process to measure a GPU ({}): allow more processes (ulimit -u)",
                                 std::strerror(status)));
   }
   running_.emplace(process, std::move(child));
@@ -172,11 +172,12 @@ std::string Children::reason_to_kill(const Child& child, double budget_seconds) 
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
   if (child.is_stopped && seconds > budget_seconds + seconds_of_patience(kPatienceWithStoppedSeconds)) {
-    return "its process was stopped by a signal until its time was over, and was ended";
+    return "its process was stopped by a signal until its time limit passed, and was killed";
   }
-  if (seconds > budget_seconds + kPatienceWithRunningSeconds) return "its process did not come back, and was ended";
+  if (seconds > budget_seconds + kPatienceWithRunningSeconds)
+    return "its process did not finish within its time limit, and was killed";
   if (child.told != Clock::time_point::max() && seconds_since(child.told) > kPatienceAfterInterruptSeconds) {
-    return "its process did not end when it was interrupted, and was killed";
+    return "its process did not end after the interrupt, and was killed";
   }
   return {};
 }

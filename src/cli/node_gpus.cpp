@@ -60,19 +60,19 @@ std::string last_line(const std::string& messages) {
 
 NodeGpuReport take(const NodeGpu& gpu, const Children::Ended& child) {
   NodeGpuReport report{.gpu = gpu, .report = std::nullopt, .failure = child.killed};
-  std::string unreadable = "its process left no report";
+  std::string unreadable = "its process wrote no report";
   try {
     const std::string text = child.report.text();
     if (!text.empty()) report.report = read_json(text);
   } catch (const Error& error) {
-    unreadable = fmt::format("its process left no whole report: {}", error.what());
+    unreadable = fmt::format("the report of its process cannot be read: {}", error.what());
   }
   const bool ended_well = WIFEXITED(child.status) &&
                           (WEXITSTATUS(child.status) == kExitComplete || WEXITSTATUS(child.status) == kExitIncomplete ||
                            WEXITSTATUS(child.status) == kExitInterrupted);
   if (report.failure.empty() && !ended_well) report.failure = last_line(child.messages.text());
   if (report.failure.empty() && WIFSIGNALED(child.status)) {
-    report.failure = fmt::format("its process ended by signal {}", WTERMSIG(child.status));
+    report.failure = fmt::format("its process was terminated by signal {}", WTERMSIG(child.status));
   }
   if (report.failure.empty() && !report.report) report.failure = unreadable;
   return report;
@@ -129,7 +129,7 @@ class GpuProcesses::Running {
       on_over(child.gpu);
       NodeGpuReport& report = reports_[child.gpu];
       report = take(report.gpu, child);
-      if (!options_.quiet) say(fmt::format("gputopo: gpu{} is measured", child.gpu));
+      if (!options_.quiet) say(fmt::format("gputopo: gpu{} is done", child.gpu));
     }
   }
 

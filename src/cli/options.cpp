@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::string_view kExamples =
     "Examples:\n"
-    "  gputopo                                  measure the first GPU, and print a table\n"
-    "  gputopo --json a.json --html a.html      the same, with a report to keep and a page to read\n"
-    "  gputopo --only l1,l2 --attribute size    some values of some memories\n"
-    "  gputopo show a.json --long               every value of a report\n"
-    "  gputopo get l2.size --report a.json      one value, for scripts\n"
-    "  gputopo diff a.json b.json               what differs\n";
+    "  gputopo                                  measure the first GPU and print a table\n"
+    "  gputopo --json a.json --html a.html      the same, and save a report and a page\n"
+    "  gputopo --only l1,l2 --attribute size    measure only the sizes of L1 and L2\n"
+    "  gputopo show a.json --long               print every value of a saved report\n"
+    "  gputopo get l2.size --report a.json      print one value, for scripts\n"
+    "  gputopo diff a.json b.json               compare two saved reports\n";
 
 std::string exit_codes_text() {
   std::string text = "Exit codes:\n";
@@ -73,8 +73,7 @@ struct CommandLine {
   Options options;
   std::string recording;  // for replay
   std::string shell;      // for completion
-  CLI::App app{"Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
-               "gputopo"};
+  CLI::App app{"Measures the memory hierarchy of a GPU. Without a command, gputopo runs 'discover'.", "gputopo"};
   CLI::App* list;
   CLI::App* show;
   CLI::App* coverage;
@@ -109,34 +108,34 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   };
   const auto none = [](CLI::App&) {};
 
-  add("discover", "Measure a device and report it (the default)", add_all_discover_options);
-  list = add("list", "List every GPU, by backend, and the simulated ones", none);
+  add("discover", "Measure a device and print a report (the default)", add_all_discover_options);
+  list = add("list", "List all GPUs by backend, and the simulated ones", none);
   show = add("show", "Render a saved JSON report", [this](CLI::App& command) {
-    command.add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
+    command.add_option("FILE", options.report_path, "Saved JSON report")->required()->type_name("");
     command
         .add_option("--instance", options.instance_path,
-                    "Of the whole GPU's report FILE, what the MIG instance or partition has that this report is of")
+                    "Show the MIG instance or partition of this report, completed from FILE of the whole GPU")
         ->type_name("REPORT");
     add_output_options(command, options);
   });
-  coverage = add("coverage", "Show which values are measured, read or not applicable", none);
-  replay = add("replay", "Analyse a recording again", [this](CLI::App& command) {
-    command.add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
+  coverage = add("coverage", "Show which values are measured, reported by the driver, or not applicable", none);
+  replay = add("replay", "Analyze a recording again", [this](CLI::App& command) {
+    command.add_option("RECORDING", recording, "Recording written by --record")->required()->type_name("");
     add_discover_options(command, options);
   });
-  diff = add("diff", "Compare saved reports with the first of them",
+  diff = add("diff", "Compare saved reports with the first one",
              [this](CLI::App& command) { add_diff_options(command, options); });
-  check = add("check", "Check a saved report, or the GPU itself, against a baseline: the gate for a boot or a job",
+  check = add("check", "Check a saved report or the GPU itself against a baseline, at boot or before a job",
               [this](CLI::App& command) { add_check_options(command, options); });
-  get = add("get", "Print one value, for scripts: of a saved report, or measured and then remembered",
+  get = add("get", "Print one value, for scripts: from a saved report, or measured and then cached",
             [this](CLI::App& command) { add_get_options(command, options); });
-  model = add("model", "Predict from a saved report how long a kernel takes, and what bounds it",
+  model = add("model", "Predict from a saved report how long a kernel takes, and what limits it",
               [this](CLI::App& command) { add_model_options(command, options); });
   node = add("node", "Measure every GPU of this node, and the links between them and to the host",
              [this](CLI::App& command) { add_node_options(command, options); });
-  fleet = add("fleet", "Gather the reports of many GPUs, and find the odd ones",
+  fleet = add("fleet", "Merge the reports of many GPUs, and find the outliers",
               [this](CLI::App& command) { add_fleet_commands(command, options.fleet); });
-  completions = add("completion", "Print the completions for a shell", [this](CLI::App& command) {
+  completions = add("completion", "Print the completion script for a shell", [this](CLI::App& command) {
     command.add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
         ->required()
         ->check(one_of(completion_shells()))
@@ -163,7 +162,7 @@ bool parse(CommandLine& line, int argc, char** argv) {
       commands.push_back(command->get_name());
     }
     throw UsageError(
-        fmt::format("not expected: {}; the commands are {}; lists take commas (--only l1,l2); see '{} --help'",
+        fmt::format("unexpected argument: {}; the commands are {}; lists need commas (--only l1,l2); see '{} --help'",
                     fmt::join(line.app.remaining(true), " "), fmt::join(commands, ", "), command_of(line.app)));
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; see '{} --help'", one_line(error.what()), command_of(line.app)));
@@ -173,7 +172,7 @@ bool parse(CommandLine& line, int argc, char** argv) {
 
 void refuse_lost_outputs(const Options& options) {
   if (std::ranges::count(options.output_paths, "-") > 1) {
-    throw UsageError("only one report can go to standard output: give the others a file");
+    throw UsageError("only one report can go to standard output: write the others to files");
   }
 }
 
@@ -196,7 +195,7 @@ void choose_command(CommandLine& line) {
 void settle_check(Options& options) {
   if (options.quick && options.baseline_path.empty()) std::swap(options.report_path, options.baseline_path);
   if (options.baseline_path.empty()) {
-    throw UsageError("check needs --baseline FILE, the report of a GPU that is as it should be");
+    throw UsageError("check needs --baseline FILE, the saved report of a known good GPU");
   }
   if (options.quick && !options.report_path.empty()) {
     throw UsageError("check --quick measures the GPU now: leave out --quick to check a saved REPORT");
@@ -210,17 +209,15 @@ void settle_check(Options& options) {
 
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
   static const std::vector<ExitCodeMeaning> kMeanings = {
-      {kExitComplete, "complete; of diff: alike; of check: within the tolerances; of fleet: nothing odd"},
+      {kExitComplete, "complete; diff: no differences; check: within the tolerances; fleet: no outliers"},
       {kExitFailure,
-       "failure: the device, a file, or the measurement as a whole; of diff and check: different; of fleet: something "
-       "odd"},
+       "failure of the device, a file or the whole measurement; diff: differences; check: violations; fleet: outliers"},
       {kExitUsage, "the command line is wrong"},
-      {kExitIncomplete,
-       "finished, but values that were asked for could not be found out; standard error names the first"},
+      {kExitIncomplete, "finished, but requested values are missing; standard error names the first"},
       {kExitBusy,
-       "another gputopo measures this GPU, and has not ended within --max-wait: nothing was measured or judged"},
-      {kExitUnavailable, "of get: there is no such value of this GPU; standard error says why"},
-      {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
+       "another gputopo process was still measuring this GPU after --max-wait; nothing was measured or checked"},
+      {kExitUnavailable, "get: this GPU has no such value; standard error says why"},
+      {kExitInterrupted, "interrupted; the values measured so far are reported, marked incomplete"},
   };
   return kMeanings;
 }
@@ -231,16 +228,16 @@ Options parse_command_line(int argc, char** argv) {
   Options& options = line.options;
   refuse_lost_outputs(options);
   choose_command(line);
-  if (options.report_paths.size() == 1) throw UsageError("diff needs two reports or more; see 'gputopo diff --help'");
+  if (options.report_paths.size() == 1) throw UsageError("diff needs at least two reports; see 'gputopo diff --help'");
   if (options.diff_as_json && options.diff_html_path == "-") {
-    throw UsageError("only one report can go to standard output: give --html a file");
+    throw UsageError("only one report can go to standard output: write --html to a file");
   }
   if (line.check->parsed()) settle_check(options);
   if (options.quick && std::ranges::find(options.output_paths, "-") != options.output_paths.end()) {
-    throw UsageError("what --quick finds is on standard output: give --json a file");
+    throw UsageError("the result of --quick goes to standard output: write --json to a file");
   }
   if (line.model->parsed() && options.report_path == "-" && options.kernel_path == "-") {
-    throw UsageError("only one of the report and the kernel can come from standard input");
+    throw UsageError("the report and the kernel cannot both come from standard input: give a file for one of them");
   }
   if (line.replay->parsed()) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");

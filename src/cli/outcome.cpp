@@ -70,11 +70,11 @@ Outcome judge(const Topology& topology, bool interrupted) {
       missing(topology, is_promised, [](Reason reason) { return !keeps_the_promise(reason); });
   if (broken.empty()) return {.code = topology.complete ? kExitComplete : kExitIncomplete};
   const Attribute& first = *broken.front().attribute;
-  return {.code = kExitIncomplete,
-          .broken_promise = fmt::format("{} of the values that were asked for could not be found out: {} "
-                                        "({}: {}){}",
-                                        broken.size(), broken.front().name, report::readable(to_string(first.reason)),
-                                        first.detail, broken.size() == 1 ? "" : " and others, which --markdown lists")};
+  return {
+      .code = kExitIncomplete,
+      .broken_promise = fmt::format("{} of the requested values could not be determined: {} ({}: {}){}", broken.size(),
+                                    broken.front().name, report::readable(to_string(first.reason)), first.detail,
+                                    broken.size() == 1 ? "" : " and others; --markdown lists all of them")};
 }
 
 }  // namespace gputopo::cli

@@ -19,15 +19,15 @@ Turn take_turn(const std::string& pci_address, double max_wait_seconds, const st
       return {.held_back = std::make_unique<HeldBackErrors>(), .lock = std::move(attempt.lock)};
     }
     if (std::chrono::duration<double>(Clock::now() - begin).count() >= max_wait_seconds) {
-      const std::string waited = max_wait_seconds > 0 ? fmt::format("still after {:g} s, ", max_wait_seconds) : "";
+      const std::string waited = max_wait_seconds > 0 ? fmt::format("waited {:g} s, but ", max_wait_seconds) : "";
       say(
-          fmt::format("gputopo: error: {}the GPU at {} is held by {}; end that, or wait for it with --max-wait "
-                      "SECONDS",
+          fmt::format("gputopo: error: {}the GPU at {} is locked by {}; end that process, or wait for it with "
+                      "--max-wait SECONDS",
                       waited, pci_address, device_lock_holder(pci_address)));
       return {.code = kExitBusy};
     }
     if (is_first) {
-      say(fmt::format("gputopo: waiting up to {:g} s for the GPU at {}, which is held by {}", max_wait_seconds,
+      say(fmt::format("gputopo: waiting up to {:g} s for the GPU at {}, which is locked by {}", max_wait_seconds,
                       pci_address, device_lock_holder(pci_address)));
     }
     std::this_thread::sleep_for(kPause);

@@ -69,8 +69,8 @@ std::string Watchdog::problem() {
   const bool is_long = call->seconds > std::min(1.0, patience_seconds_);
   if (!is_long || (!is_late && !is_unwanted)) return {};
   return fmt::format(
-      "{} has not come back for {:.1f} s: the GPU or its driver hangs; see the kernel log (dmesg), and reset the GPU "
-      "or reboot",
+      "{} has not returned for {:.1f} s: the GPU or its driver hangs; see the kernel log (dmesg), and reset the GPU or "
+      "reboot",
       call->name, call->seconds);
 }
 

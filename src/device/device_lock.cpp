@@ -128,7 +128,7 @@ pid_t locking_process(const struct stat& file) {
 }  // namespace
 
 std::string device_lock_holder(const std::string& pci_address) {
-  const std::string unknown = "another gputopo";
+  const std::string unknown = "another gputopo process";
   const LockFolder folder = lock_folder();
   struct stat file {};
   if (!folder.descriptor.is_open() ||
@@ -147,12 +147,14 @@ std::string device_lock_holder(const std::string& pci_address) {
 
 DeviceLockAttempt try_lock_device(const std::string& pci_address) {
   const auto refused = [](const std::string& why) {
-    return DeviceLockAttempt{.problem = fmt::format("{}: another gputopo may measure this GPU at the same time", why)};
+    return DeviceLockAttempt{.problem =
+                                 fmt::format("{}: another gputopo process may measure this GPU at the same time", why)};
   };
   const LockFolder folder = lock_folder();
   if (!folder.descriptor.is_open()) {
-    return refused(folder.path.empty() ? std::string("no folder for a lock that all users share")
-                                       : fmt::format("cannot open '{}' for a lock: {}", folder.path, strerror(errno)));
+    return refused(folder.path.empty()
+                       ? std::string("found no folder for a lock that all users share (set GPUTOPO_LOCK_DIR)")
+                       : fmt::format("cannot open the lock folder '{}': {}", folder.path, strerror(errno)));
   }
   const std::string name = file_name(pci_address);
   const std::string path = folder.path + "/" + name;
@@ -162,7 +164,7 @@ DeviceLockAttempt try_lock_device(const std::string& pci_address) {
     struct stat status {};
     // With a second name, somebody could lock another's file through this one.
     if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
-      return refused(fmt::format("cannot lock '{}': it is not a plain file", path));
+      return refused(fmt::format("cannot lock '{}': it is not a regular file, or has several hard links", path));
     }
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return {};
@@ -172,7 +174,7 @@ DeviceLockAttempt try_lock_device(const std::string& pci_address) {
       return {.lock = std::make_unique<FileLock>(std::move(file)), .problem = {}};
     }
   }
-  return refused(fmt::format("cannot lock '{}': it is replaced all the time", path));
+  return refused(fmt::format("cannot lock '{}': other processes keep replacing it", path));
 }
 
 }  // namespace gputopo

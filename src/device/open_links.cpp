@@ -36,7 +36,7 @@ std::unique_ptr<Links> open_simulated(const std::string& rest, std::uint64_t see
   const std::optional<std::string> text = node::builtin_node(rest);
   if (!text) {
     const std::vector<std::string> names = node::builtin_node_names();
-    throw UsageError(fmt::format("no simulated node '{}'; {}there are {}, or sim:FILE.json", rest,
+    throw UsageError(fmt::format("no simulated node '{}'; {}use one of {}, or sim:FILE.json", rest,
                                  did_you_mean(rest, names, "sim:"), fmt::join(by_likeness(rest, names), ", ")));
   }
   return node::make_sim_links(node::parse_node(*text), seed);
@@ -65,7 +65,7 @@ void NodeInfo::check(const TransferProgram& program) const {
     const std::uint32_t memory = stores ? transfer.to.index : transfer.from.index;
     const PeerLink* link = peer(memory, worker);
     if (link == nullptr || !link->is_reachable) {
-      throw NotSupportedError("the driver lets these GPUs not access each other's memory");
+      throw NotSupportedError("the driver does not allow peer access between these GPUs");
     }
   }
 }

@@ -43,8 +43,7 @@ int parse_ordinal(const char* backend, const std::string& rest) {
   int ordinal = -1;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
   if (status != std::errc{} || end != rest.data() + rest.size() || ordinal < 0) {
-    throw UsageError(
-        fmt::format("device '{0}:{1}': '{1}' is not the number of a GPU; use {0}:0, {0}:1, ...", backend, rest));
+    throw UsageError(fmt::format("device '{0}:{1}': '{1}' is not a GPU number; use {0}:0, {0}:1, ...", backend, rest));
   }
   return ordinal;
 }
@@ -83,7 +82,7 @@ std::unique_ptr<Device> open_sim(const std::string& rest, std::uint64_t seed) {
   const std::optional<std::string> text = sim::builtin_machine(rest);
   if (!text) {
     const std::vector<std::string> names = sim::builtin_machine_names();
-    throw UsageError(fmt::format("no simulated machine '{}'; {}there are {}, or sim:FILE.json", rest,
+    throw UsageError(fmt::format("no simulated machine '{}'; {}use one of {}, or sim:FILE.json", rest,
                                  did_you_mean(rest, names, "sim:"), fmt::join(by_likeness(rest, names), ", ")));
   }
   return sim::make_sim_device(sim::parse_machine(*text), seed);
@@ -209,7 +208,7 @@ std::string joined(const std::string& problem, const std::string& another) {
   std::string forms;
   for (const Backend& backend : kBackends) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", backend.forms);
   // Somebody who writes "h100" means the machine of that name, because a real GPU has a number.
-  throw UsageError(fmt::format("unknown device '{}'; {}use one of {} ('gputopo list' shows what is there)", spec,
+  throw UsageError(fmt::format("unknown device '{}'; {}use one of {} ('gputopo list' shows the devices)", spec,
                                did_you_mean(spec, sim::builtin_machine_names(), "sim:"), forms));
 }
 

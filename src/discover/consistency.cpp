@@ -54,7 +54,7 @@ class Checker {
     Attribute* nearer = attribute(nearer_info.name, AttributeId::kLatency);
     Attribute* farther = attribute(to_string(*next), AttributeId::kLatency);
     if (nearer != nullptr && farther != nullptr && *nearer->number() >= *farther->number()) {
-      flag(*farther, fmt::format("latency_out_of_order: not above that of {}", nearer_info.name));
+      flag(*farther, fmt::format("latency_out_of_order: not higher than the latency of {}", nearer_info.name));
     }
   }
 
@@ -93,10 +93,11 @@ class Checker {
                              Attribute& shared) {
     const std::vector<std::string>& others = partners_of(back);
     const auto has = [&](const std::string& id) { return std::ranges::find(others, id) != others.end(); };
-    if (!has(element)) flag(shared, fmt::format("sharing_not_symmetric: {} does not show it", partner));
+    if (!has(element))
+      flag(shared, fmt::format("sharing_not_symmetric: shared_with of {} does not list this cache", partner));
     for (const std::string& third : partners_of(shared)) {
       if (third != partner && !has(third))
-        flag(shared, fmt::format("sharing_not_transitive: {} and {}", partner, third));
+        flag(shared, fmt::format("sharing_not_transitive: shared_with of {} does not list {}", partner, third));
     }
   }
 

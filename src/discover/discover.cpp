@@ -35,11 +35,11 @@ probe::BenchOptions bench_options(const DiscoverOptions& options) {
 void check_carve_out(const DeviceInfo& info, std::uint64_t bytes) {
   if (bytes == 0) return;
   if (info.carve_outs_bytes.empty()) {
-    throw UsageError("--carve-out: this GPU takes no shared memory from L1; leave the option out");
+    throw UsageError("--carve-out: the shared-memory carve-out of this GPU is fixed; omit the option");
   }
   if (bytes > info.carve_outs_bytes.back()) {
-    throw UsageError(fmt::format("--carve-out: {} B are more than the {} B of shared memory that an SM can have", bytes,
-                                 info.carve_outs_bytes.back()));
+    throw UsageError(fmt::format("--carve-out: {} B exceeds the largest shared-memory carve-out of this GPU, {} B",
+                                 bytes, info.carve_outs_bytes.back()));
   }
 }
 
@@ -60,7 +60,9 @@ std::vector<WantedCell> cells_to_measure(const Selection& selection, Vendor vend
     }
   }
   if (cells.empty() && selection.operations().empty()) {
-    throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
+    throw UsageError(
+        "none of the selected elements has any of the selected attributes; 'gputopo coverage' lists the attributes of "
+        "each element");
   }
   return cells;
 }
@@ -174,9 +176,10 @@ void add_warnings(probe::Bench& bench, Topology& topology) {
   // Even on an idle GPU, the host is late now and then, for a few programs in ten thousand.
   constexpr std::uint64_t kRepeatedOfThousand = 1;
   if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
-    topology.warnings.push_back(fmt::format(
-        "other programs had this GPU now and then: {} programs were run again; without them it takes less time",
-        bench.programs_repeated()));
+    topology.warnings.push_back(
+        fmt::format("other programs used this GPU at times, so {} measurement programs were run again; on an idle GPU, "
+                    "the run takes less time",
+                    bench.programs_repeated()));
   }
   for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));
 }

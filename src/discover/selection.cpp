@@ -146,7 +146,7 @@ bool Selection::has(ElementId element, AttributeId attribute) const {
 std::string_view Selection::reason(ElementId element, AttributeId attribute) const {
   const bool only_in_full =
       coverage_of(vendor_, element, attribute) == Coverage::kMeasuredInFull && contains(elements_, element);
-  return only_in_full ? kOnlyInFull : "left out by --only or --attribute";
+  return only_in_full ? kOnlyInFull : "excluded by --only or --attribute";
 }
 
 }  // namespace gputopo

@@ -32,7 +32,7 @@ class CborWalk {
       --left_.back();
       value();
     }
-    if (at_ != bytes_.size()) refuse("goes on behind its end");
+    if (at_ != bytes_.size()) refuse("continues past its end");
   }
 
  private:
@@ -72,7 +72,7 @@ class CborWalk {
         return open(number, 2);
       case Major::kBytes:
       case Major::kTag:
-        refuse("has a value of a kind that recordings have not");
+        refuse("has a value of a kind that recordings do not use");
     }
   }
 
@@ -80,7 +80,7 @@ class CborWalk {
   void open(std::uint64_t count, std::uint64_t each) {
     if (count > (bytes_.size() - at_) / each) refuse("is truncated or corrupt");
     if (left_.size() > limits::kMaxDepth) {
-      refuse(fmt::format("has more than {} lists and objects within one another", limits::kMaxDepth));
+      refuse(fmt::format("has more than {} nested lists and objects", limits::kMaxDepth));
     }
     left_.push_back(count * each);
   }

@@ -12,8 +12,9 @@
 namespace gputopo {
 
 void refuse_size(const std::string& path, std::uint64_t max_bytes) {
-  throw FileError(fmt::format("cannot read '{}': it is larger than {} MiB, which no file of gputopo is; name another",
-                              path, max_bytes >> 20));
+  throw FileError(
+      fmt::format("cannot read '{}': it is larger than {} MiB, the most that gputopo reads; name another file", path,
+                  max_bytes >> 20));
 }
 
 std::string read_all(int fd, const std::string& path, std::uint64_t max_bytes) {

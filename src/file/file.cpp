@@ -26,7 +26,8 @@ bool is_nameless_pipe(int fd) {
 }
 
 [[noreturn]] void refuse_kind(const std::string& path) {
-  throw FileError(fmt::format("cannot read '{}': it is no regular file; name a file, or - for what is piped in", path));
+  throw FileError(
+      fmt::format("cannot read '{}': it is not a regular file; name a file, or - for standard input", path));
 }
 
 // An input file: a regular file or a nameless pipe. Others may never end, or have side effects when they are opened.

@@ -58,20 +58,22 @@ FileUpdate::FileUpdate(std::string path, std::chrono::duration<double> patience,
   lock_ = std::make_shared<const OpenFile>(open_lock(end.folder->fd(), name));
   struct stat status {};
   if (!lock_->is_open() || ::fstat(lock_->fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw FileError(fmt::format("cannot lock '{}': '{}' beside it {}; remove that, or choose another path", path_, name,
-                                lock_->is_open() ? "is no file" : fmt::format("gives '{}'", std::strerror(errno))));
+    throw FileError(fmt::format(
+        "cannot lock '{}': its lock file '{}' {}; remove the lock file or choose another path", path_, name,
+        lock_->is_open() ? "is not a regular file" : fmt::format("cannot be opened ({})", std::strerror(errno))));
   }
   const Clock::time_point begin = Clock::now();
   for (bool is_first = true; ::flock(lock_->fd(), LOCK_EX | LOCK_NB) != 0; is_first = false) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
-      say(fmt::format("'{}' cannot be locked there ({}): let nothing else change it meanwhile", path_,
+      say(fmt::format("cannot lock '{}' ({}): make sure that no other process changes it meanwhile", path_,
                       std::strerror(errno)));
       return;
     }
-    if (is_first) say(fmt::format("waiting for another process that changes '{}'", path_));
+    if (is_first) say(fmt::format("waiting for another process that is changing '{}'", path_));
     if (Clock::now() - begin > patience) {
-      throw FileError(fmt::format("another process has held '{}' for {:.0f} s: try again when it has ended", path_,
-                                  patience.count()));
+      throw FileError(
+          fmt::format("another process has held the lock on '{}' for {:.0f} s: try again when it has finished", path_,
+                      patience.count()));
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -85,7 +87,7 @@ std::optional<std::string> FileUpdate::read(std::uint64_t max_bytes) {
 
 void FileUpdate::write(std::string_view text) const {
   if (read_ && !is_same(*read_, find_path_end(path_))) {
-    throw FileError(fmt::format("'{}' was changed meanwhile, and is left as it is: run the same again", path_));
+    throw FileError(fmt::format("'{}' was changed meanwhile, so it was not overwritten: run the command again", path_));
   }
   write_file(path_, text);
 }

@@ -51,7 +51,7 @@ void check_empty_folder(const std::string& path) {
   if (error) fail_on_file("read", path, error.value());
   if (!is_empty) {
     throw FileError(
-        fmt::format("the folder '{}' is not empty, and its files would mix with new ones; name another", path));
+        fmt::format("the folder '{}' is not empty, so its files would mix with new ones; name another folder", path));
   }
 }
 

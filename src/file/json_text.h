@@ -61,7 +61,7 @@ class BoundedBuilder {
   bool number_unsigned(number_unsigned_t value) { return add(value) != nullptr; }
   bool number_float(number_float_t value, const string_t&) { return add(value) != nullptr; }
   bool string(string_t& value) { return add(std::move(value)) != nullptr; }
-  bool binary(binary_t&) { return refuse("bytes, which no file of gputopo has"); }
+  bool binary(binary_t&) { return refuse("binary data, which no gputopo file contains"); }
   bool start_object(std::size_t) { return open(Json::object()); }
   bool start_array(std::size_t) { return open(Json::array()); }
   bool end_object() { return close(); }
@@ -69,11 +69,11 @@ class BoundedBuilder {
   bool key(string_t& name) {
     Json& object = *open_.back();
     if (object.size() >= limits::kMaxMembers) {
-      return refuse(fmt::format("more than {} members of one object", limits::kMaxMembers));
+      return refuse(fmt::format("more than {} members in one object", limits::kMaxMembers));
     }
     keys_.back() = name;
     const auto [member, is_new] = object.emplace(std::move(name), nullptr);
-    if (!is_new) return refuse(fmt::format("'{}' twice", shown(keys_.back())));
+    if (!is_new) return refuse(fmt::format("the key '{}' twice", shown(keys_.back())));
     member_ = &*member;
     return count();
   }
@@ -102,7 +102,7 @@ class BoundedBuilder {
   }
   bool open(Json empty) {
     if (open_.size() >= limits::kMaxDepth) {
-      return refuse(fmt::format("more than {} lists and objects within one another", limits::kMaxDepth));
+      return refuse(fmt::format("more than {} nested lists and objects", limits::kMaxDepth));
     }
     Json* const place = add(std::move(empty));
     if (place == nullptr) return false;
@@ -126,14 +126,14 @@ class BoundedBuilder {
   std::string problem_;
 };
 
-// The document. Throws FormatError without the file's name: "not JSON at line 3, column 7", or another problem and its
-// place ("a number that is too large at ...", "'memory.l1' holds more than ...").
+// The document. Throws FormatError without the file's name: "invalid JSON at line 3, column 7", or another problem and
+// its place ("a number that is too large at ...", "'memory.l1' holds more than ...").
 template <typename Json>
 [[nodiscard]] Json parse_json(std::string_view text) {
   BoundedBuilder<Json> builder(limits::kMaxItems);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.document();
   if (!builder.refused_byte()) throw FormatError(fmt::format("'{}' holds {}", builder.path(), builder.problem()));
-  throw FormatError(fmt::format("{} at {}", builder.problem().empty() ? "not JSON" : builder.problem(),
+  throw FormatError(fmt::format("{} at {}", builder.problem().empty() ? "invalid JSON" : builder.problem(),
                                 place_in(text, *builder.refused_byte())));
 }
 

@@ -54,10 +54,10 @@ std::optional<int> own_descriptor(const PathEnd& end) {
 // this process and all that wait for it would block.
 void require_for_output(const std::string& path, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) {
-    throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
+    throw FileError(fmt::format("cannot write '{}': it is a block device, not a file; name a file", path));
   }
   if (S_ISFIFO(status.st_mode) && status.st_uid != ::geteuid() && status.st_uid != 0) {
-    throw FileError(fmt::format("cannot write '{}': it is a pipe of another user; name a file", path));
+    throw FileError(fmt::format("cannot write '{}': it is a pipe that belongs to another user; name a file", path));
   }
 }
 

@@ -50,7 +50,8 @@ PrivateFolder PrivateFolder::open_or_create(const std::string& path) {
   struct stat status {};
   if (::fstat(folder->fd(), &status) != 0) fail_on_file("use the folder", path, errno);
   if (status.st_uid != ::geteuid()) {
-    throw FileError(fmt::format("cannot use the folder '{}': it belongs to another user; name one of your own", path));
+    throw FileError(
+        fmt::format("cannot use the folder '{}': it belongs to another user; name a folder of your own", path));
   }
   if ((status.st_mode & kModeBits) != kFolderMode) {
     // A descriptor opened with O_PATH cannot change permissions.

@@ -20,7 +20,7 @@ struct UnfinishedSlot {
 
 constexpr int kSlots = 4;  // a thread writes one file at a time
 std::array<UnfinishedSlot, kSlots> g_unfinished;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may use only lock-free atomics");
 
 }  // namespace
 

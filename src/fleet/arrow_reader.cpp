@@ -17,7 +17,7 @@ namespace gputopo::fleet::arrow {
 namespace {
 
 [[noreturn]] void refuse(std::string_view place, std::string_view why) {
-  throw FormatError(fmt::format("{} {}; give a store that 'gputopo fleet merge' wrote", place, why));
+  throw FormatError(fmt::format("{} {}; give a store written by 'gputopo fleet merge'", place, why));
 }
 
 // Returns the root of a verified flatbuffer. `words` are an aligned copy, because data in the file may be misaligned.
@@ -62,7 +62,7 @@ class Columns {
         body_(body),
         place_(place),
         rows_(batch.number<std::int64_t>(record_batch::kLength, 0)) {
-    if (batch.is_compressed()) refuse(place, "is compressed, which this reader does not know");
+    if (batch.is_compressed()) refuse(place, "is compressed, which gputopo does not support");
     if (rows_ < 0 || static_cast<std::uint64_t>(rows_) > limits::kMaxStoreBatchRows) {
       refuse(place, fmt::format("has more than {} rows", limits::kMaxStoreBatchRows));
     }
@@ -73,11 +73,11 @@ class Columns {
     name_ = name;
     if (nodes_ == nullptr || node_ >= nodes_->size()) fail("is missing");
     const FieldNode node = element(*nodes_, node_++);
-    if (node.length != rows_) fail("has another length than the others");
+    if (node.length != rows_) fail("differs in length from the other columns");
     const std::string_view bits = buffer();
     is_valid_.reset();
     if (node.null_count == 0) return;
-    if (bits.size() < (rows() + 7) / 8) fail("says more of nulls than it holds");
+    if (bits.size() < (rows() + 7) / 8) fail("has a null bitmap that is too short");
     is_valid_ = bits;
   }
   [[nodiscard]] bool is_null(std::size_t row) const {
@@ -87,12 +87,12 @@ class Columns {
   template <typename T>
   [[nodiscard]] std::string_view values(std::size_t count) {
     const std::string_view bytes = buffer();
-    if (bytes.size() / sizeof(T) < count) fail("is shorter than its rows");
+    if (bytes.size() / sizeof(T) < count) fail("has fewer values than rows");
     return bytes;
   }
   [[nodiscard]] std::string_view bits() {
     const std::string_view bytes = buffer();
-    if (bytes.size() < (rows() + 7) / 8) fail("is shorter than its rows");
+    if (bytes.size() < (rows() + 7) / 8) fail("has fewer values than rows");
     return bytes;
   }
   [[nodiscard]] std::string_view buffer() {
@@ -100,7 +100,7 @@ class Columns {
     const Buffer buffer = element(*buffers_, buffer_++);
     const auto size = static_cast<std::int64_t>(body_.size());
     if (buffer.offset < 0 || buffer.length < 0 || buffer.offset > size || buffer.length > size - buffer.offset) {
-      fail("lies outside of the file");
+      fail("lies outside the file");
     }
     return body_.substr(static_cast<std::size_t>(buffer.offset), static_cast<std::size_t>(buffer.length));
   }
@@ -134,7 +134,7 @@ void read_codes(Columns& columns, std::int64_t null, std::int64_t end, ColumnDat
   const std::string_view bytes = columns.values<T>(columns.rows());
   for (std::size_t row = 0; row < columns.rows(); ++row) {
     const std::int64_t code = columns.is_null(row) ? null : at<T>(bytes, row);
-    if (code != null && end >= 0 && (code < 0 || code >= end)) columns.fail("names what its dictionary does not have");
+    if (code != null && end >= 0 && (code < 0 || code >= end)) columns.fail("has an index outside its dictionary");
     data.codes.push_back(code);
   }
 }
@@ -199,12 +199,12 @@ Kind kind_of(const Field& field, const std::string& name) {
   switch (static_cast<Type>(field.number<std::uint8_t>(column::kTypeType, 0))) {
     case Type::kUtf8:
       if (field.pointer<Encoding>(column::kDictionary) != nullptr) return Kind::kText;
-      refuse(place, "has texts without a dictionary");
+      refuse(place, "has strings without a dictionary");
     case Type::kBool:
       return Kind::kFlag;
     case Type::kTimestamp:
       if (number_of(*type) == timestamp::kSecond) return Kind::kTime;
-      refuse(place, "has times that are no whole seconds");
+      refuse(place, "has timestamps in a unit other than seconds");
     case Type::kFloatingPoint:
       if (number_of(*type) == static_cast<std::int16_t>(Precision::kDouble)) return Kind::kDouble;
       if (number_of(*type) == static_cast<std::int16_t>(Precision::kSingle)) return Kind::kSingle;
@@ -212,7 +212,7 @@ Kind kind_of(const Field& field, const std::string& name) {
     case Type::kInt:
       break;
   }
-  refuse(place, "is of a type that no store has");
+  refuse(place, "has a type that no store uses");
 }
 
 int index_bits_of(const Field& field, const std::string& name) {
@@ -221,7 +221,8 @@ int index_bits_of(const Field& field, const std::string& name) {
   const int bits = index == nullptr ? 32 : index->number<std::int32_t>(integer::kBits, 0);
   const bool is_known = bits == 8 || bits == 16 || bits == 32 || bits == 64;
   if (!is_known || (index != nullptr && index->number<std::uint8_t>(integer::kSigned, 0) == 0)) {
-    refuse(fmt::format("column '{}'", shown(name)), "has places in its dictionary that are no signed numbers");
+    refuse(fmt::format("column '{}'", shown(name)),
+           "has dictionary indices that are not signed integers of 8, 16, 32 or 64 bits");
   }
   return bits;
 }
@@ -235,9 +236,9 @@ std::vector<std::string> read_texts(Columns& columns, const std::string& name, D
   for (std::size_t i = 0; i < columns.rows(); ++i) {
     const auto begin = at<std::int32_t>(ends, i);
     const auto end = at<std::int32_t>(ends, i + 1);
-    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > bytes.size()) columns.fail("has a broken text");
+    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > bytes.size()) columns.fail("has a damaged string");
     const std::string_view text = bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-    if (text.size() > limits::kMaxStoreText) columns.fail("has a text that is too long");
+    if (text.size() > limits::kMaxStoreText) columns.fail("has a string that is too long");
     budget.take(sizeof(std::string) + text.size());
     texts.emplace_back(text);
   }
@@ -251,37 +252,38 @@ DecodingBudget::DecodingBudget(std::size_t file_bytes)
                      limits::kSmallStoreBytes + limits::kMaxStoreExpansion * std::uint64_t{file_bytes})) {}
 
 void DecodingBudget::take(std::size_t bytes) {
-  if (bytes > left_) refuse("the store", "says the same bytes many times over, and would take too much memory");
+  if (bytes > left_) refuse("the store", "refers to the same bytes many times and would take too much memory");
   left_ -= bytes;
 }
 
 Reader::Reader(std::string_view bytes) : bytes_(bytes), budget_(bytes.size()) {
   if (!bytes.starts_with(kMagic)) {
     throw FormatError(
-        "not a store of a fleet: it does not begin like an Arrow file; give one of 'gputopo fleet merge'");
+        "not a fleet store: it does not begin like an Arrow file; give a store written by 'gputopo fleet merge'");
   }
   constexpr std::size_t kLeast = 8 + sizeof(std::int32_t) + kMagic.size();
-  if (bytes.size() < kLeast || !bytes.ends_with(kMagic)) refuse("the store's end", "is missing: it was cut short");
+  if (bytes.size() < kLeast || !bytes.ends_with(kMagic))
+    refuse("the store's footer", "is missing: the file was cut short");
   read_footer();
 }
 
 void Reader::read_footer() {
   const std::size_t end = bytes_.size() - kMagic.size() - sizeof(std::int32_t);
   const auto length = at<std::int32_t>(bytes_.substr(end), 0);
-  if (length <= 0 || static_cast<std::size_t>(length) > end) refuse("the store's end", "is damaged");
+  if (length <= 0 || static_cast<std::size_t>(length) > end) refuse("the store's footer", "is damaged");
   const auto words = aligned(bytes_.substr(end - static_cast<std::size_t>(length), static_cast<std::size_t>(length)));
-  const auto* footer = root_of<Footer>(words, static_cast<std::size_t>(length), "the store's end");
+  const auto* footer = root_of<Footer>(words, static_cast<std::size_t>(length), "the store's footer");
   const auto* columns = footer->pointer<SchemaTable>(footer::kSchema);
   const auto* fields = columns == nullptr ? nullptr : columns->pointer<Tables<Field>>(schema::kFields);
-  if (fields == nullptr || fields->size() == 0) refuse("the store's end", "names no columns");
+  if (fields == nullptr || fields->size() == 0) refuse("the store's footer", "lists no columns");
   if (fields->size() > limits::kMaxStoreColumns) refuse("the store", "has too many columns");
-  if (columns->number<std::int16_t>(schema::kEndianness, 0) != 0) refuse("the store", "is of another byte order");
+  if (columns->number<std::int16_t>(schema::kEndianness, 0) != 0) refuse("the store", "is not little-endian");
   for (const Field* field : *fields) {
     const std::string name = text_of(field->pointer<flatbuffers::String>(column::kName), budget_);
     schema_.columns.push_back({name, kind_of(*field, name)});
     const auto* encoding = field->pointer<Encoding>(column::kDictionary);
     if (encoding != nullptr && schema_.columns.back().kind != Kind::kText) {
-      refuse(fmt::format("column '{}'", shown(name)), "has a dictionary of what are no texts");
+      refuse(fmt::format("column '{}'", shown(name)), "has a dictionary, but its values are not strings");
     }
     index_bits_.push_back(encoding == nullptr ? 0 : index_bits_of(*field, name));
     dictionary_ids_.push_back(encoding == nullptr ? -1 : encoding->number<std::int64_t>(dictionary::kId, 0));
@@ -312,7 +314,7 @@ void Reader::read_dictionary(const Place& place, std::size_t index, std::vector<
   for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
     ColumnInfo& info = schema_.columns[i];
     if (info.kind != Kind::kText || dictionary_ids_[i] != id) continue;
-    if (is_read[i] && !is_delta) refuse(read.place, "is there twice");
+    if (is_read[i] && !is_delta) refuse(read.place, "appears twice");
     is_read[i] = true;
     Columns columns(*data, read.body, read.place);
     for (std::string& text : read_texts(columns, info.name, budget_)) info.dictionary.push_back(std::move(text));
@@ -326,12 +328,12 @@ Reader::Message Reader::message(const Place& place, std::string name) {
   if (place.offset < 0 || place.offset > size || place.metadata_length < kPrefix ||
       place.metadata_length > size - place.offset || place.body_length < 0 ||
       place.body_length > size - place.offset - place.metadata_length) {
-    refuse(name, "lies outside of the file");
+    refuse(name, "lies outside the file");
   }
   const std::string_view whole = bytes_.substr(static_cast<std::size_t>(place.offset));
   const auto metadata_length = static_cast<std::size_t>(place.metadata_length);
   budget_.take(metadata_length + static_cast<std::size_t>(place.body_length));
-  if (at<std::uint32_t>(whole, 0) != kContinuation) refuse(name, "does not begin like one");
+  if (at<std::uint32_t>(whole, 0) != kContinuation) refuse(name, "does not begin like an Arrow message");
   Message result;
   result.metadata = aligned(whole.substr(kPrefix, metadata_length - kPrefix));
   result.metadata_bytes = metadata_length - kPrefix;

@@ -21,7 +21,8 @@ template <typename T = void>
 using Offset = flatbuffers::Offset<T>;
 using Table = Offset<flatbuffers::Table>;
 
-static_assert(std::endian::native == std::endian::little, "what is in memory is what is in the file");
+static_assert(std::endian::native == std::endian::little,
+              "stores are little-endian, and values are written as they are in memory");
 
 void pad(std::string& bytes) { bytes.resize((bytes.size() + kAlignment - 1) / kAlignment * kAlignment, '\0'); }
 
@@ -211,7 +212,7 @@ Body texts_body(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     constexpr std::size_t kMaxBytes = std::numeric_limits<std::int32_t>::max();
     if (text.size() > kMaxBytes - static_cast<std::size_t>(ends.back())) {
-      throw FormatError("the texts of one column take more than 2 GiB; merge fewer reports into the store");
+      throw FormatError("the strings of one column take more than 2 GiB; merge fewer reports into the store");
     }
     ends.push_back(ends.back() + static_cast<std::int32_t>(text.size()));
   }

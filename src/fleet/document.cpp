@@ -27,7 +27,7 @@ std::string text_at(const Json& object, const char* key) {
 const Json* list_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return nullptr;
-  if (!found->is_array()) throw FormatError(fmt::format("the node's '{}' is not a list", key));
+  if (!found->is_array()) throw FormatError(fmt::format("'{}' of the node report is not a list", key));
   return &*found;
 }
 
@@ -90,7 +90,7 @@ void read_gpu(const Json& gpu, std::size_t index, Node& node) {
   const bool is_known = failure.empty() && !text_at(gpu, "name").empty();
   if (!has_report && !is_known) {
     node.document.problems.push_back(fmt::format("GPU {} ({}) has no report: {}", index, shown(spec),
-                                                 failure.empty() ? "it is not said why" : shown(failure)));
+                                                 failure.empty() ? "the node report gives no reason" : shown(failure)));
     return;
   }
   try {
@@ -113,7 +113,7 @@ void read_link(const Json& link, Node& node) {
   const std::string to = text_at(link, "to");
   const auto attributes = link.is_object() ? link.find("attributes") : link.end();
   if (from.empty() || to.empty()) {
-    node.document.problems.emplace_back("a link has no ends, and is left out");
+    node.document.problems.emplace_back("a link is left out: 'from' or 'to' is missing");
     return;
   }
   for (const std::string& end : {from, to}) {
@@ -146,7 +146,7 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
   const auto version = json.find("schema_version");
   if (version == json.end() || !version->is_number_integer() || version->get<std::int64_t>() != 1) {
     throw FormatError(
-        "the node's document is of a version that this gputopo does not know; take the gputopo that wrote it");
+        "this gputopo does not know the schema version of the node report; use the gputopo that wrote it");
   }
   const auto host_json = json.find("host");
   const Json host_object = host_json != json.end() ? *host_json : Json::object();
@@ -157,7 +157,7 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
   const auto simulated = json.find("simulated");
   node.simulated = simulated != json.end() && simulated->is_boolean() && simulated->get<bool>();
   const Json* gpus = list_at(json, "gpus");
-  if (gpus == nullptr) throw FormatError("the node's document has no 'gpus'");
+  if (gpus == nullptr) throw FormatError("the node report has no 'gpus'");
   for (std::size_t i = 0; i < gpus->size(); ++i) read_gpu((*gpus)[i], i, node);
   if (const Json* links = list_at(json, "links")) {
     for (const Json& link : *links) read_link(link, node);
@@ -176,7 +176,7 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
 void check_texts(const Run& run) {
   const auto check = [](const std::string& text) {
     if (text.size() > limits::kMaxStoreText) {
-      throw FormatError(fmt::format("a text of more than {} characters: {}", limits::kMaxStoreText, shown(text)));
+      throw FormatError(fmt::format("a string has more than {} characters: {}", limits::kMaxStoreText, shown(text)));
     }
   };
   for (const std::string* text : {&run.host, &run.gpu, &run.name, &run.model, &run.driver, &run.profile}) check(*text);

@@ -90,8 +90,8 @@ void add_absent(const Store& store, const Population& population, std::size_t gp
   if (!population.kind.link.empty() || !is_mode(known, gpus, parameters)) return;
   for (const NumberCell& cell : population.absent) {
     ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, *cell.reading)};
-    oddity.value.text = "not known: " + store.text(cell.reading->reason);
-    oddity.value.usual_text = "known";
+    oddity.value.text = "not available: " + store.text(cell.reading->reason);
+    oddity.value.usual_text = "available";
     found.push_back(std::move(oddity));
   }
 }

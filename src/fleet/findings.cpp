@@ -45,8 +45,8 @@ void add_finding(const Judgement& judgement, const Finding& finding, const Termi
   }
   if (judgement.groups.size() > 1) head += ", " + visible_line(group_title(group));
   const std::string what = finding.where.empty() ? plural(finding.values.size(), "value") : finding.where;
-  text +=
-      report::wrap(report::paint("odd: ", Tone::kAlert, style.colour), fmt::format("{}: {}", head, what), style.width);
+  text += report::wrap(report::paint("outlier: ", Tone::kAlert, style.colour), fmt::format("{}: {}", head, what),
+                       style.width);
   const std::size_t shown = everything ? finding.values.size() : std::min(finding.values.size(), kShownValues);
   for (std::size_t i = 0; i < shown; ++i) {
     const OddValue& value = finding.values[i];
@@ -78,7 +78,7 @@ std::string called(const GpuName& who) { return who.name.empty() ? who.gpu : who
 
 std::string group_title(const Group& group) {
   std::string title = group.simulated ? "SIMULATED " : "";
-  title += group.model.empty() ? "a GPU without a name" : group.model;
+  title += group.model.empty() ? "unnamed GPU" : group.model;
   if (!group.profile.empty()) title += ", instance " + group.profile;
   return title + (group.driver.empty() ? "" : ", driver " + group.driver);
 }
@@ -100,7 +100,7 @@ std::string describe(const OddValue& value) {
   const std::string now = is_text ? value.text : number_text(value.value, value.unit);
   const std::string usual = is_text ? value.usual_text : number_text(value.usual, value.unit);
   const std::string difference = is_text ? "" : difference_text(value);
-  return fmt::format("{}, {} {}{}", now, value.basis == Basis::kChange ? "expected from its past" : "usually", usual,
+  return fmt::format("{}, {} {}{}", now, value.basis == Basis::kChange ? "earlier runs predict" : "usually", usual,
                      difference.empty() ? "" : fmt::format(" ({})", difference));
 }
 
@@ -108,8 +108,8 @@ std::string summary(const Judgement& judgement) {
   std::string text = plural(judgement.gpus, "GPU");
   if (judgement.hosts > 0) text += " of " + plural(judgement.hosts, "host");
   text += fmt::format(", {}, {}: ", plural(judgement.runs, "run"), plural(judgement.groups.size(), "group"));
-  if (judgement.findings.empty()) return text + "nothing odd";
-  return text + fmt::format("{} odd", judgement.findings.size());
+  if (judgement.findings.empty()) return text + "no outliers";
+  return text + plural(judgement.findings.size(), "outlier");
 }
 
 std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything) {
@@ -117,14 +117,14 @@ std::string findings_to_text(const Judgement& judgement, const TerminalStyle& st
   for (const std::string& note : judgement.notes) text += report::wrap("note: ", visible_line(note), style.width);
   for (const Group& group : judgement.groups) {
     std::string line = fmt::format("{}: {}", visible_line(group_title(group)), plural(group.gpus, "GPU"));
-    if (group.values > 0) line += fmt::format(", {} values compared by their spread", group.values);
-    if (group.with_history > 0) line += fmt::format(", {} with earlier runs", group.with_history);
+    if (group.values > 0) line += fmt::format(", {} values compared by their spread across GPUs", group.values);
+    if (group.with_history > 0) line += fmt::format(", {} with earlier runs", plural(group.with_history, "GPU"));
     if (!group.note.empty()) line += "; " + group.note;
     text += report::wrap("group: ", line, style.width);
   }
   for (const Finding& finding : judgement.findings) add_finding(judgement, finding, style, everything, text);
-  if (!judgement.findings.empty()) text += "*: what decided; -: what is off beside it\n";
-  return text + report::wrap(judgement.findings.empty() ? "ok: " : "ODD: ", summary(judgement), style.width);
+  if (!judgement.findings.empty()) text += "*: decides that the GPU is an outlier; -: also deviates\n";
+  return text + report::wrap(judgement.findings.empty() ? "ok: " : "OUTLIERS: ", summary(judgement), style.width);
 }
 
 namespace {
@@ -156,7 +156,7 @@ std::string findings_to_csv(const Judgement& judgement) {
 std::string findings_to_prometheus(const Judgement& judgement) {
   std::string text;
   for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", visible_line(note));
-  text += metric("gputopo_fleet_ok", "Whether no GPU of the fleet is odd.");
+  text += metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.");
   text += fmt::format("gputopo_fleet_ok {}\n", judgement.findings.empty() ? 1 : 0);
   text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
   for (const Group& group : judgement.groups) {
@@ -165,11 +165,11 @@ std::string findings_to_prometheus(const Judgement& judgement) {
                         report::prometheus_label(group.profile), group.simulated ? "true" : "false", group.gpus);
   }
   if (judgement.last != 0) {
-    text += metric("gputopo_fleet_newest_run_timestamp_seconds", "When the newest run was measured.");
+    text += metric("gputopo_fleet_newest_run_timestamp_seconds", "Time of the newest run, in seconds since 1970.");
     text += fmt::format("gputopo_fleet_newest_run_timestamp_seconds {}\n", judgement.last);
   }
   if (judgement.findings.empty()) return text;
-  text += metric("gputopo_fleet_odd_values", "Values of an odd GPU that are off.");
+  text += metric("gputopo_fleet_odd_values", "Number of deviating values of an outlier.");
   for (const Finding& finding : judgement.findings) {
     text += fmt::format("gputopo_fleet_odd_values{{{},part=\"{}\"}} {}\n",
                         labels(finding.who, judgement.groups[finding.who.group]),
@@ -180,7 +180,7 @@ std::string findings_to_prometheus(const Judgement& judgement) {
 
 std::string failure_to_prometheus(std::string_view problem) {
   return fmt::format("# error: {}\n", visible_line(problem)) +
-         metric("gputopo_fleet_ok", "Whether no GPU of the fleet is odd.") + "gputopo_fleet_ok 0\n";
+         metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.") + "gputopo_fleet_ok 0\n";
 }
 
 }  // namespace gputopo::fleet

@@ -88,18 +88,18 @@ Markup map_of(const Group& group, const Places& odd) {
   }
   text += "</tbody></table></div>\n";
   if (rows.size() < group.names.size()) {
-    text += markup("<p class=\"facts\">{} of {} GPUs: the odd ones, then those farthest off.</p>\n", rows.size(),
-                   group.names.size());
+    text += markup("<p class=\"facts\">{} of {} GPUs: the outliers, then the GPUs that deviate most.</p>\n",
+                   rows.size(), group.names.size());
   }
   return text;
 }
 
 Markup groups_html(const Judgement& judgement, const Places& odd) {
   Markup text(
-      "<section><h2>All GPUs</h2>\n<p>Deviations from the others of the group: red is worse, blue is better, or higher "
-      "where neither is; from 2 on the number stands in its place.</p>\n");
+      "<section><h2>All GPUs</h2>\n<p>Deviations from the rest of the group. Red is worse and blue is better. If a "
+      "value has no better direction, red is higher and blue is lower. Numbers are deviations of 2 or more.</p>\n");
   for (const Group& group : judgement.groups) {
-    text += markup("<h3>{}</h3>\n<p class=\"facts\">{} GPUs, {} values compared by their spread{}{}</p>\n",
+    text += markup("<h3>{}</h3>\n<p class=\"facts\">{} GPUs, {} values compared by their spread across GPUs{}{}</p>\n",
                    group_title(group), group.gpus, group.values, group.note.empty() ? "" : "; ", group.note);
     text += map_of(group, odd);
   }
@@ -116,7 +116,7 @@ Markup value_row(const OddValue& value) {
 Markup others_html(const Finding& finding) {
   Markup text = markup(
       "<details><summary>The other {} values</summary>\n<div class=\"scroll\"><table><thead><tr><th "
-      "scope=\"col\">Value</th><th scope=\"col\">What it is</th></tr></thead><tbody>\n",
+      "scope=\"col\">Value</th><th scope=\"col\">Found and expected</th></tr></thead><tbody>\n",
       finding.others.size());
   for (const OddValue& value : finding.others) {
     text += markup("<tr><td>{}</td><td>{}</td></tr>\n", value.path, describe(value));
@@ -131,11 +131,11 @@ Markup finding_html(const Judgement& judgement, std::size_t index) {
                        index == 0 ? ProgramText(" open") : ProgramText(""), called(finding.who), finding.where);
   text += markup("<p class=\"facts\">GPU {}{}{}; {}{}</p>\n", finding.who.gpu,
                  finding.who.host.empty() ? "" : ", host ", finding.who.host, group_title(group),
-                 finding.p_value > 0 ? fmt::format("; by chance: {:.1g}", finding.p_value) : "");
+                 finding.p_value > 0 ? fmt::format("; p-value: {:.1g}", finding.p_value) : "");
   text +=
-      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">What it is</th><th "
-      "scope=\"col\">For this GPU</th><th scope=\"col\">Compared by</th><th "
-      "scope=\"col\">Decided</th></tr></thead><tbody>\n";
+      "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">Found and "
+      "expected</th><th scope=\"col\">Worse or better</th><th scope=\"col\">Compared by</th><th "
+      "scope=\"col\">Decisive</th></tr></thead><tbody>\n";
   for (const OddValue& value : finding.values) text += value_row(value);
   text += "</tbody></table></div>\n";
   if (index < kWholeFindings && !finding.others.empty()) text += others_html(finding);
@@ -147,7 +147,7 @@ Markup finding_html(const Judgement& judgement, std::size_t index) {
 std::string findings_to_html(const Judgement& judgement) {
   const bool is_simulated = std::ranges::any_of(judgement.groups, &Group::simulated);
   Markup text =
-      markup("<header class=\"top\">\n<div><h1>The fleet</h1>\n<p class=\"facts\">{}</p>\n{}</div>\n{}</header>\n",
+      markup("<header class=\"top\">\n<div><h1>Fleet</h1>\n<p class=\"facts\">{}</p>\n{}</div>\n{}</header>\n",
              summary(judgement),
              judgement.last == 0 ? Markup()
                                  : markup("<p class=\"facts\">measured from {} to {}</p>\n",
@@ -157,7 +157,7 @@ std::string findings_to_html(const Judgement& judgement) {
   text += "<main id=\"main\">\n";
   for (const std::string& note : judgement.notes) text += markup("<p class=\"note\">{}</p>\n", note);
   Places odd;
-  text += "<section><h2>Odd GPUs</h2>\n";
+  text += "<section><h2>Outliers</h2>\n";
   if (judgement.findings.empty()) text += "<p>None.</p>\n";
   for (std::size_t i = 0; i < judgement.findings.size(); ++i) {
     odd.emplace(judgement.findings[i].who.gpu, i);
@@ -166,7 +166,7 @@ std::string findings_to_html(const Judgement& judgement) {
   text += "</section>\n";
   text += groups_html(judgement, odd) + "</main>\n";
   static const std::string kPageAndMapStyle = std::string(report::kPageStyle) + std::string(kStyle);
-  return report::page_frame("A fleet: " + summary(judgement), ProgramText::trusted(kPageAndMapStyle), text).text();
+  return report::page_frame("Fleet: " + summary(judgement), ProgramText::trusted(kPageAndMapStyle), text).text();
 }
 
 }  // namespace gputopo::fleet

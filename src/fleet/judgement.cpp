@@ -138,7 +138,7 @@ std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& th
 std::string where_of(const Case& found) {
   if (found.together_p_value >= 1) return "";
   return fmt::format("{}: {}{}", name_of(static_cast<Aspect>(found.aspect)), found.is_worse ? "worse" : "better",
-                     found.is_change ? " than it was" : "");
+                     found.is_change ? " than before" : "");
 }
 
 // True for values that decided, that are far off, or that contributed to an odd aspect.
@@ -231,22 +231,25 @@ void check_table(const Judged& judged, const JudgeParameters& parameters) {
   }
   const std::string model = shown(judged.members.group.model);
   if (values > limits::kMaxStoreValues) {
-    throw FormatError(fmt::format("the store has more than {} different values of '{}', which no report of gputopo has",
-                                  limits::kMaxStoreValues, model));
+    throw FormatError(
+        fmt::format("the store has more than {} different values of '{}', more than any gputopo report; give a store "
+                    "written by 'gputopo fleet merge'",
+                    limits::kMaxStoreValues, model));
   }
   if (values * judged.members.gpus.size() > limits::kSmallTableCells + limits::kMaxCellsPerReading * used) {
     throw FormatError(
-        fmt::format("too few of the GPUs '{}' of the store have values in common to compare them; merge "
-                    "reports that were made with the same options",
+        fmt::format("the GPUs '{}' of the store have too few values in common to compare them; merge reports that "
+                    "were made with the same options",
                     model));
   }
 }
 
 void note_group(const JudgeParameters& parameters, Group& group) {
   if (group.gpus >= parameters.least_gpus) return;
-  group.note = group.gpus < parameters.least_gpus_for_exact
-                   ? "too few to compare"
-                   : fmt::format("fewer than {}: only what must be the same is compared", parameters.least_gpus);
+  group.note =
+      group.gpus < parameters.least_gpus_for_exact
+          ? "too few GPUs to compare"
+          : fmt::format("fewer than {} GPUs: only values that must be equal are compared", parameters.least_gpus);
 }
 
 // Notes differences that measurement errors may explain, one line per value.
@@ -256,7 +259,7 @@ void note_uncertain(const Judged& judged, Judgement& judgement) {
     if (!oddity.is_fault) ++counts[oddity.value.path];
   }
   for (const auto& [path, count] : counts) {
-    judgement.notes.push_back(fmt::format("{}: on {} of {} {} measured otherwise than on the rest; measure again",
+    judgement.notes.push_back(fmt::format("{}: the result on {} of {} {} differs from the rest; measure again",
                                           visible_line(path), count, judged.members.group.gpus,
                                           visible_line(judged.members.group.model)));
   }

@@ -45,8 +45,8 @@ void note_times(const Store& store, const std::vector<GpuRuns>& gpus, std::int64
   const auto note = [&](std::size_t count, std::string_view what) {
     if (count > 0) judgement.notes.push_back(fmt::format("{} GPU{}: {}", count, count == 1 ? "" : "s", what));
   };
-  note(ahead, "the run is of the future by more than an hour: the clock of the host is wrong, or this one's");
-  note(without, "the run has no time: it counts as older than all others");
+  note(ahead, "the run is dated more than an hour in the future: its host's clock or this host's clock is wrong");
+  note(without, "the run has no timestamp and counts as older than all others");
   note(old, "last measured more than a week before the newest run of the fleet");
 }
 
@@ -76,16 +76,17 @@ void note_mixture(const std::vector<Members>& groups, Judgement& judgement) {
     if (!members.group.profile.empty()) instances += members.group.gpus;
   }
   if (drivers.size() > 1) {
-    judgement.notes.push_back(fmt::format("{} models: each is compared with its own kind alone", drivers.size()));
+    judgement.notes.push_back(
+        fmt::format("{} models: GPUs are compared only with GPUs of the same model", drivers.size()));
   }
   for (const auto& [model, versions] : drivers) {
     if (versions.size() < 2) continue;
-    judgement.notes.push_back(fmt::format("{} has {} drivers: each is compared with its own kind alone",
+    judgement.notes.push_back(fmt::format("{} has {} drivers: GPUs are compared only with GPUs with the same driver",
                                           visible_line(model), versions.size()));
   }
   if (instances > 0) {
     judgement.notes.push_back(fmt::format(
-        "{} of the GPUs are instances (MIG): compared with instances of the same profile alone", instances));
+        "{} of the GPUs are MIG instances: they are compared only with instances of the same profile", instances));
   }
 }
 

@@ -103,7 +103,7 @@ std::array<std::size_t, kColumns> places_of(const arrow::Schema& schema) {
     const auto found = std::ranges::find(schema.columns, name, &arrow::ColumnInfo::name);
     if (found == schema.columns.end() || found->kind != kind) {
       throw FormatError(fmt::format(
-          "the store's column '{}' is missing or of another type; give a store that 'gputopo fleet merge' wrote",
+          "the store's column '{}' is missing or has the wrong type; give a store written by 'gputopo fleet merge'",
           name));
     }
     return static_cast<std::size_t>(found - schema.columns.begin());
@@ -118,11 +118,12 @@ std::array<std::size_t, kColumns> places_of(const arrow::Schema& schema) {
 void check_version(const arrow::Schema& schema) {
   const auto found = std::ranges::find(schema.metadata, kVersionKey, &arrow::Metadata::value_type::first);
   if (found == schema.metadata.end()) {
-    throw FormatError("an Arrow file, but not a store of a fleet; give one that 'gputopo fleet merge' wrote");
+    throw FormatError("an Arrow file, but not a fleet store; give a store written by 'gputopo fleet merge'");
   }
   if (found->second != kVersion) {
-    throw FormatError(fmt::format("the store is of version {}, this gputopo knows {}; merge the reports again",
-                                  found->second.substr(0, 20), kVersion));
+    throw FormatError(
+        fmt::format("the store has version {}, but this gputopo reads version {}; merge the reports again",
+                    found->second.substr(0, 20), kVersion));
   }
 }
 
@@ -217,8 +218,9 @@ Store read_store(std::string_view bytes) {
     const std::size_t count = store.readings_.size() + rows.count();
     // Every row takes at least the eight bytes of its value.
     if (count > limits::kMaxStoreRows || count > bytes.size() / sizeof(double)) {
-      throw FormatError(fmt::format("the store has more than {} rows, or names some twice; merge fewer nights into it",
-                                    limits::kMaxStoreRows));
+      throw FormatError(
+          fmt::format("the store has more than {} rows or lists some of them twice; merge fewer nights into it",
+                      limits::kMaxStoreRows));
     }
     for (std::size_t row = 0; row < rows.count(); ++row) {
       StoredRun run = rows.run(row);
@@ -231,7 +233,7 @@ Store read_store(std::string_view bytes) {
         run.first = store.readings_.size();
         store.runs_.push_back(run);
       } else if (!is_same_run(store.runs_.back(), run)) {
-        throw FormatError(fmt::format("the store says two things of report '{}'; merge the reports again",
+        throw FormatError(fmt::format("the store contradicts itself about report '{}'; merge the reports again",
                                       store.words_[run.report].substr(0, 40)));
       }
       store.readings_.push_back(rows.reading(row));

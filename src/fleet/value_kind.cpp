@@ -63,7 +63,7 @@ std::string_view name_of(Aspect aspect) {
     case Aspect::kL2:
       return "L2";
     case Aspect::kSmCaches:
-      return "caches of the SMs";
+      return "SM caches";
     case Aspect::kArithmetic:
       return "arithmetic";
     case Aspect::kTranslation:
@@ -71,7 +71,7 @@ std::string_view name_of(Aspect aspect) {
     case Aspect::kCode:
       return "instruction caches";
     case Aspect::kOnChipRates:
-      return "the chip's rates";
+      return "on-chip rates";
     case Aspect::kLinks:
       return "links";
     case Aspect::kAll:

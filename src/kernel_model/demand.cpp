@@ -28,7 +28,7 @@ ElementId level_of(Vendor vendor, const MemoryAccess& access) {
   if (is_one_of(level, ElementId::kL1, ElementId::kVl1)) level = first_level(vendor);
   if (is_one_of(level, ElementId::kShared, ElementId::kLds)) level = scratchpad(vendor);
   if (has_element(vendor, level)) return level;
-  throw FormatError(fmt::format("the kernel's level '{}' is no memory of this vendor's GPUs", to_string(level)));
+  throw FormatError(fmt::format("the kernel's level '{}' does not exist on GPUs of this vendor", to_string(level)));
 }
 
 AttributeId bandwidth_attribute(bool is_store) {

@@ -66,11 +66,11 @@ double Figures::need(const std::string& path) {
       return 1;
     }
   } else if (!can_be_known(topology_, path)) {
-    lack(path, "not known of GPUs of this vendor");
+    lack(path, "not available for GPUs of this vendor");
     cannot_be_measured_ = true;
     return 1;
   } else {
-    lack(path, attribute ? "no number above 0" : "not in the report");
+    lack(path, attribute ? "not a number above 0" : "not in the report");
   }
   add_once(to_measure_, report::element_to_measure(path));
   return 1;
@@ -87,7 +87,7 @@ double Figures::need_detail(const std::string& path, std::string_view detail) {
   const std::optional<Attribute> attribute = report::value_at(topology_, path);
   if (!attribute || !attribute->available()) return need(path);
   if (const auto number = known_detail(path, detail)) return *number;
-  lack(path, fmt::format("without its {}", detail));
+  lack(path, fmt::format("detail {} is missing", detail));
   add_once(to_measure_, report::element_to_measure(path));
   return 1;
 }
@@ -95,7 +95,7 @@ double Figures::need_detail(const std::string& path, std::string_view detail) {
 void Figures::require_all() const {
   if (lacking_.empty()) return;
   const std::string advice = cannot_be_measured_
-                                 ? "this GPU, or its driver, does not let it be known"
+                                 ? "this GPU or its driver does not provide every value"
                                  : fmt::format("measure it: gputopo --only {}", fmt::join(to_measure_, ","));
   throw FormatError(fmt::format("the model of this kernel needs {}; {}", fmt::join(lacking_, ", "), advice));
 }

@@ -32,7 +32,7 @@ constexpr std::string_view kOther = "other";
 class Fields {
  public:
   Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    if (!json.is_object()) refuse(path_, path_.empty() ? "the kernel is no object" : "is no object");
+    if (!json.is_object()) refuse(path_, path_.empty() ? "the kernel is not an object" : "is not an object");
   }
 
   [[nodiscard]] const Json* find(const std::string& name) {
@@ -65,7 +65,7 @@ class Fields {
   [[nodiscard]] std::string text(const std::string& name, const std::string& preset) {
     const Json* const value = find(name);
     if (value == nullptr) return preset;
-    if (!value->is_string()) refuse(path_of(name), "must be a text");
+    if (!value->is_string()) refuse(path_of(name), "must be a string");
     std::string text = value->get<std::string>();
     if (text.size() > kMaxNameBytes) refuse(path_of(name), fmt::format("is longer than {} bytes", kMaxNameBytes));
     return text;
@@ -85,7 +85,7 @@ class Fields {
     known_.insert("comment");
     for (const auto& [name, value] : json_.items()) {
       if (!known_.contains(name)) {
-        refuse(path_of(name), fmt::format("is no field; the fields here are {}", fmt::join(known_, ", ")));
+        refuse(path_of(name), fmt::format("is not a known field; the fields here are {}", fmt::join(known_, ", ")));
       }
     }
   }
@@ -98,7 +98,7 @@ class Fields {
 
 void read_operations(const Json& json, Kernel& kernel) {
   const std::string path = "instructions";
-  if (!json.is_object()) refuse(path, "is no object");
+  if (!json.is_object()) refuse(path, "is not an object");
   for (const auto& [name, value] : json.items()) {
     const std::string place = path + "." + name;
     const double count = Fields::number_of(value, place, 0);
@@ -108,7 +108,8 @@ void read_operations(const Json& json, Kernel& kernel) {
     }
     const OperationInfo* operation = find_operation(name);
     if (operation == nullptr) {
-      refuse(place, fmt::format("is no operation of gputopo ('fma.f32', ..., see docs/model.md), nor '{}'", kOther));
+      refuse(place,
+             fmt::format("is neither an operation of gputopo ('fma.f32', ..., see docs/model.md) nor '{}'", kOther));
     }
     kernel.operations.push_back({operation->id, count});
   }
@@ -165,7 +166,7 @@ Kernel read_kernel(std::string_view text) {
   kernel.barriers = fields.number("barriers", 0, 0.0);
   if (const Json* operations = fields.find("instructions")) read_operations(*operations, kernel);
   if (const Json* memory = fields.find("memory")) {
-    if (!memory->is_array()) refuse("memory", "is no list");
+    if (!memory->is_array()) refuse("memory", "is not a list");
     for (const Json& access : *memory) {
       kernel.memory.push_back(read_access(access, fmt::format("memory[{}]", kernel.memory.size())));
     }

@@ -16,7 +16,7 @@ std::uint64_t warps_by_registers(const SmLimits& sm, const BlockNeeds& block) {
 }  // namespace
 
 std::string_view to_string(OccupancyLimit limit) {
-  constexpr std::string_view kNames[] = {"warps", "blocks", "registers", "shared memory", "threads of a block"};
+  constexpr std::string_view kNames[] = {"warps", "blocks", "registers", "shared memory", "threads per block"};
   return kNames[static_cast<std::size_t>(limit)];
 }
 

@@ -56,7 +56,7 @@ std::vector<Ceiling> ceilings_of(Figures& figures, const Gpu& gpu, const Kernel&
 
 // Names what limits the memory side.
 std::string memory_bound(const HongKim& model) {
-  if (model.mwp == model.warps) return "latency of memory (too few warps)";
+  if (model.mwp == model.warps) return "memory latency (too few warps)";
   // If the bandwidth's MWP is at most 2% above that of the departure delay, the bandwidth is the limit.
   constexpr double kAlike = 1.02;
   if (model.mwp_peak_bandwidth <= model.mwp_without_bandwidth * kAlike) return "bandwidth of " + model.mwp_level;
@@ -70,7 +70,7 @@ std::vector<Bound> bounds_of(const Prediction& prediction, double issue_cycles) 
   if (model.comp_cycles > 0) {
     constexpr double kAlike = 1.0001;
     const bool is_issue = model.comp_cycles <= issue_cycles * kAlike;
-    bounds.push_back({is_issue ? "issue of instructions" : "latency of instructions (too few warps, or too little ILP)",
+    bounds.push_back({is_issue ? "instruction issue" : "instruction latency (too few warps, or too little ILP)",
                       model.computing_cycles() / prediction.clock_hz});
   }
   for (const Ceiling& ceiling : prediction.ceilings) {
@@ -83,7 +83,7 @@ std::vector<Bound> bounds_of(const Prediction& prediction, double issue_cycles) 
 
 std::vector<std::string> notes_of(const Topology& topology, const Figures& figures, const Prediction& prediction) {
   std::vector<std::string> notes = report::notices(topology);
-  for (const std::string& doubt : figures.doubts()) notes.push_back("the report doubts " + doubt);
+  for (const std::string& doubt : figures.doubts()) notes.push_back("the report flags " + doubt);
   const double waves = prediction.model.repetitions;
   constexpr double kManyWaves = 8;
   if (waves > 1 && waves < kManyWaves && waves != std::floor(waves)) {
@@ -123,7 +123,7 @@ Prediction predict(const Topology& topology, const Kernel& kernel) {
   }
   result.model = hong_kim(input);
   result.bounds = bounds_of(result, issue_cycles);
-  if (result.bounds.empty()) throw FormatError("the kernel has neither instructions nor loads and stores");
+  if (result.bounds.empty()) throw FormatError("the kernel has no instructions, loads or stores");
   result.seconds = std::max(result.model.cycles / gpu.clock_hz, result.bounds.front().seconds);
   result.notes = notes_of(topology, figures, result);
   return result;

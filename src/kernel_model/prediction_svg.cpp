@@ -135,7 +135,7 @@ Markup plot_of(const Prediction& prediction) {
   const LogAxis y = axis_around(performance / kBelow, highest, kBottom, kTop);
   Markup text = axes(x, y) + ceilings_text(prediction, x, y, highest, performance);
   text += markup("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
-  return text + svg_text(kRight + 42, kBottom - 8, "small faint", "circles: the kernel, as predicted");
+  return text + svg_text(kRight + 42, kBottom - 8, "small faint", "circles: predicted kernel");
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ std::string prediction_to_svg(const Prediction& prediction) {
   text += svg_text(16, 46, "small faint", fitted(said, kWidth - 32, 12));
   text += has_point ? plot_of(prediction)
                     : svg_text(kLeft, (kTop + kBottom) / 2, "small",
-                               "The kernel does no floating-point arithmetic: it has no point in a roofline.");
+                               "The kernel does no floating-point arithmetic, so it has no point in the roofline.");
   return (text + "</svg>\n").text();
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kDigits = 4;
 constexpr int kTextColumns = 100;
 
-std::string number(double value) { return std::isfinite(value) ? report::significant(value, kDigits) : "any"; }
+std::string number(double value) { return std::isfinite(value) ? report::significant(value, kDigits) : "unlimited"; }
 
 std::string line(std::string_view label, const std::string& text) { return fmt::format("  {:<12} {}\n", label, text); }
 
@@ -28,7 +28,7 @@ std::string occupancy_text(const Prediction& prediction) {
 
 std::string model_text(const Prediction& prediction) {
   const HongKim& model = prediction.model;
-  std::string text = "\nHong and Kim, of one warp and its SM\n";
+  std::string text = "\nHong and Kim model, for one warp and its SM\n";
   text += line("warps (N)", fmt::format("{} on each of {} SMs, {} repetitions", number(model.warps),
                                         number(prediction.active_sms), number(model.repetitions)));
   text += line("comp_cycles", number(model.comp_cycles));
@@ -36,7 +36,7 @@ std::string model_text(const Prediction& prediction) {
   if (model.mem_cycles > 0) {
     text += line("mem_latency", fmt::format("{} cycles, departure delay {} at {}", number(model.mem_l),
                                             number(model.departure_delay), model.delay_level));
-    text += line("CWP", fmt::format("{} (without bound {})", number(model.cwp), number(model.cwp_full)));
+    text += line("CWP", fmt::format("{} (uncapped {})", number(model.cwp), number(model.cwp_full)));
     text += line("MWP",
                  fmt::format("{} (by departure delay {}, by bandwidth of {} {})", number(model.mwp),
                              number(model.mwp_without_bandwidth), model.mwp_level, number(model.mwp_peak_bandwidth)));
@@ -88,7 +88,7 @@ std::string bound_text(const Prediction& prediction) {
   if (prediction.bounds.size() < 2) return text;
   const Bound& next = prediction.bounds[1];
   if (next.seconds <= 0) return text;
-  return fmt::format("{}, {} x the next: {}", text, number(bound.seconds / next.seconds), next.name);
+  return fmt::format("{}, {}x the next bound: {}", text, number(bound.seconds / next.seconds), next.name);
 }
 
 std::string prediction_to_text(const Prediction& prediction) {

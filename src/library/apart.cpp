@@ -122,8 +122,8 @@ void run_apart(const std::shared_ptr<Apart>& apart, const std::function<void()>&
     worker.leave_behind();
     remember_stuck_driver();
     throw DeviceLostError(
-        "a call of the driver does not come back, and its thread is left behind: end this process; reload the driver "
-        "or restart the machine if others hang, too");
+        "a driver call does not return, and its thread is left behind: end this process; if others hang, too, reload "
+        "the driver or reboot");
   }
   if (apart->failure()) std::rethrow_exception(apart->failure());
 }

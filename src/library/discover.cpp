@@ -49,7 +49,7 @@ class ArgumentError : public std::runtime_error {
 
 std::vector<std::string> names(const char* const* texts, size_t count, const char* member) {
   if (texts == nullptr && count != 0)
-    throw ArgumentError(fmt::format("options.{} is NULL, with a count of {}", member, count));
+    throw ArgumentError(fmt::format("options.{} is NULL, but its count is {}", member, count));
   std::vector<std::string> result;
   for (size_t i = 0; i < count; ++i) {
     if (texts[i] == nullptr) throw ArgumentError(fmt::format("options.{}[{}] is NULL", member, i));
@@ -80,7 +80,7 @@ gputopo_options options_of(const gputopo_options* given) {
   gputopo_options options = default_options();
   if (given == nullptr) return options;
   if (given->size < kFirstOptionsBytes) {
-    throw ArgumentError("options.size is wrong: begin with gputopo_options_init()");
+    throw ArgumentError("options.size is wrong: initialize options with gputopo_options_init()");
   }
   std::memcpy(&options, given, std::min<std::size_t>(given->size, sizeof options));
   return options;
@@ -131,7 +131,7 @@ bool is_lasting(const Topology& topology) {
 
 void warn_of_simulation(const Request& request, const DeviceInfo& info, const std::string& problem, Apart& apart) {
   if (!request.device.empty() || !info.simulated) return;
-  apart.post(LogLine{GPUTOPO_LOG_WARNING, fmt::format("no GPU can be used here{}{}; this is a simulated one",
+  apart.post(LogLine{GPUTOPO_LOG_WARNING, fmt::format("no GPU can be used{}{}; measuring a simulated GPU",
                                                       problem.empty() ? "" : ": ", problem)});
 }
 
@@ -260,7 +260,7 @@ extern "C" {
 int gputopo_options_init(gputopo_options* options, size_t size) {
   if (options == nullptr) return fail_with_null("gputopo_options_init", "options");
   if (size < kFirstOptionsBytes || size > UINT32_MAX) {
-    return fail(GPUTOPO_ERROR_ARGUMENT, "gputopo_options_init: size is not sizeof(gputopo_options)");
+    return fail(GPUTOPO_ERROR_ARGUMENT, "gputopo_options_init: size must be sizeof(gputopo_options)");
   }
   const gputopo_options defaults = default_options();
   std::memset(options, 0, size);

@@ -68,14 +68,14 @@ bool needs_driver(const std::string& spec) { return !spec.starts_with("sim:") &&
 
 int begin_driver_use() {
   if (g_is_stuck) {
-    return fail(GPUTOPO_ERROR_DEVICE_LOST, "a call of the driver never came back in this process: start another one");
+    return fail(GPUTOPO_ERROR_DEVICE_LOST, "a driver call in this process never returned: start a new process");
   }
   const pid_t own = getpid();
   pid_t user = 0;
   if (g_user_of_drivers.compare_exchange_strong(user, own) || user == own) return GPUTOPO_OK;
   return fail(GPUTOPO_ERROR_FORKED,
-              "this process is a fork of one that has used the GPU's driver, which does not outlive that: discover "
-              "before the fork and hand the report on, or start a new program (multiprocessing: spawn)");
+              "this process is a fork of one that has used the GPU's driver, which does not survive a fork: discover "
+              "before the fork and pass the report on, or start a new program (multiprocessing: spawn)");
 }
 
 void remember_stuck_driver() { g_is_stuck = true; }
@@ -90,10 +90,10 @@ std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_s
   for (bool is_first = true;; is_first = false) {
     if (std::unique_ptr<DeviceTurn> turn = try_turn(pci_address, apart)) return turn;
     if (std::chrono::duration<double>(Clock::now() - begin).count() >= max_wait_seconds) {
-      throw BusyError(
-          fmt::format("another discovery measures the GPU at {}: its lock is held by {}; end that, or wait "
-                      "for it (options.wait, options.max_wait_seconds)",
-                      pci_address, device_lock_holder(pci_address)));
+      throw BusyError(fmt::format(
+          "another discovery is measuring the GPU at {}: its lock is held by {}; end that discovery, or wait "
+          "for it (options.wait, options.max_wait_seconds)",
+          pci_address, device_lock_holder(pci_address)));
     }
     if (is_first) {
       apart.post(

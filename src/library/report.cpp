@@ -35,7 +35,7 @@ std::string render(const Topology& topology, const std::string& name) {
     if (name == format.option + kDashes) return format.render(topology);
     names.emplace_back(format.option + kDashes);
   }
-  throw UsageError(fmt::format("no format is called '{}'; {}there are {}", shown(name), did_you_mean(name, names),
+  throw UsageError(fmt::format("unknown format '{}'; {}the formats are {}", shown(name), did_you_mean(name, names),
                                fmt::join(by_likeness(name, names), ", ")));
 }
 

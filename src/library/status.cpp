@@ -78,7 +78,7 @@ int fail_with_current_exception() noexcept {
   } catch (const std::exception& error) {
     return fail_visibly(GPUTOPO_ERROR_INTERNAL, explain_unexpected(error).c_str());
   } catch (...) {
-    return fail(GPUTOPO_ERROR_INTERNAL, "something that is no error of gputopo was thrown");
+    return fail(GPUTOPO_ERROR_INTERNAL, "an exception of unknown type was thrown");
   }
 }
 

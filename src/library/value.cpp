@@ -134,7 +134,7 @@ class Filling {
 };
 
 std::string why_missing(const Topology& topology, std::string_view path) {
-  return fmt::format("the report of {} has no value of {}", topology.name, path);
+  return fmt::format("the report of {} has no value for {}", topology.name, path);
 }
 
 // Fails for an unavailable value. No attribute: the report does not contain it.
@@ -193,7 +193,7 @@ int gputopo_number(const gputopo_report* report, const char* path, double* numbe
     std::optional<double> held = attribute->number();
     if (const auto* is_so = std::get_if<bool>(&attribute->value)) held = *is_so ? 1 : 0;
     if (!held) {
-      return fail(GPUTOPO_ERROR_TYPE, fmt::format("{} is not a number; gputopo_get() gives its value", path));
+      return fail(GPUTOPO_ERROR_TYPE, fmt::format("{} is not a number; use gputopo_get() for its value", path));
     }
     *number = *held;
     if (low != nullptr) *low = attribute->low.value_or(kNone);

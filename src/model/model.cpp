@@ -22,7 +22,7 @@ template <typename Enum, std::size_t N>
 Enum parse_name(const std::array<std::string_view, N>& names, std::string_view text, std::string_view what) {
   const auto* found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw FormatError(fmt::format("'{}' is not a {}: one of {}", text, what, fmt::join(names, ", ")));
+    throw FormatError(fmt::format("'{}' is not a {}: expected one of {}", text, what, fmt::join(names, ", ")));
   }
   return static_cast<Enum>(found - names.begin());
 }
@@ -36,9 +36,7 @@ std::string_view to_string(ColumnRole role) { return kRoleNames.at(static_cast<s
 Source parse_source(std::string_view text) { return parse_name<Source>(kSourceNames, text, "source"); }
 Reason parse_reason(std::string_view text) { return parse_name<Reason>(kReasonNames, text, "reason"); }
 Plot parse_plot(std::string_view text) { return parse_name<Plot>(kPlotNames, text, "kind of plot"); }
-ColumnRole parse_column_role(std::string_view text) {
-  return parse_name<ColumnRole>(kRoleNames, text, "role of a column");
-}
+ColumnRole parse_column_role(std::string_view text) { return parse_name<ColumnRole>(kRoleNames, text, "column role"); }
 
 std::optional<double> Attribute::number() const {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);

@@ -30,7 +30,7 @@ LinkReport* LinkRuns::link_of(const Transfer& transfer) {
 
 TransferResult LinkRuns::ask(const TransferProgram& program) {
   if (options_.ended && options_.ended()) {
-    throw Stopped{"interrupted, or out of time: the links after that were not measured"};
+    throw Stopped{"interrupted or out of time: the remaining link measurements were skipped"};
   }
   try {
     return links_.run(program);
@@ -98,8 +98,8 @@ void LinkRuns::put(AttributeMap& attributes, std::string_view name, const std::f
 void LinkRuns::warn_if_unsteady(const std::string& where, std::string_view name, const Estimate& estimate) {
   if (estimate.spread() <= kSteadySpread) return;
   report_.warnings.push_back(
-      fmt::format("{}: {} varied by {:.0f}% from run to run: something else used the link or the memory; "
-                  "measure again when the node is idle",
+      fmt::format("{}: {} varied by {:.0f}% between runs, most likely because other traffic used the link or the "
+                  "memory; measure again when the node is idle",
                   where, name, 100 * estimate.spread()));
 }
 

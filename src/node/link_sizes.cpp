@@ -100,9 +100,9 @@ class Sizes {
     runs_.put(values, "copy_half_size", [&] {
       try_between(transfer, runs, bandwidth);
       const Estimate size = half_bandwidth_size(runs, bandwidth);
-      Attribute attribute =
-          size.value > 0 ? LinkRuns::attribute_of(size, "copy_half_size", "copies by size")
-                         : unavailable(Reason::kInconclusive, "no two sizes lie on both sides of half the bandwidth");
+      Attribute attribute = size.value > 0 ? LinkRuns::attribute_of(size, "copy_half_size", "copies by size")
+                                           : unavailable(Reason::kInconclusive,
+                                                         "the tried copy sizes do not bracket half of copy_bandwidth");
       attribute.samples.push_back(table_of(transfer, runs));
       return attribute;
     });

@@ -47,13 +47,13 @@ class Together {
     host.insert(host.end(), up.begin(), up.end());
     at_once("host_to_all", "Host to each GPU", down, true);
     at_once("all_to_host", "Each GPU to the host", up, true);
-    at_once("host_both_ways", "Host to each GPU and back", host, true);
+    at_once("host_both_ways", "Host to and from each GPU", host, true);
     at_once("ring", "Each GPU to the next", ring, true);
     if (count == 2) return;  // the remaining cases are links of one pair
     // These transfers all share one GPU, so a search for sharing pairs would tell nothing new.
     at_once("one_to_all", "GPU 0 to all others", scatter, false);
     at_once("all_to_one", "All others to GPU 0", gather, false);
-    at_once("all_pairs", "Each GPU to each other", pairs, false);
+    at_once("all_pairs", "Each GPU to every other", pairs, false);
   }
 
  private:
@@ -61,8 +61,9 @@ class Together {
 
   void warn_if_guessed(std::size_t index, const Place& host) {
     if (runs_.info().gpus[index].numa_node || runs_.info().numa_nodes.size() == 1) return;
-    runs_.report().warnings.push_back(fmt::format(
-        "the system does not say which NUMA node gpu{} is near: {} is taken, by its bandwidth", index, to_text(host)));
+    runs_.report().warnings.push_back(
+        fmt::format("the system does not report the NUMA node of gpu{}; gputopo uses {} because of its copy bandwidth",
+                    index, to_text(host)));
   }
 
   // `problem` names a link without a rate of its own.
@@ -76,7 +77,8 @@ class Together {
       const LinkReport* link = runs_.link_of(transfer);
       const Attribute* known = link == nullptr ? nullptr : find(link->attributes, "copy_bandwidth");
       if (known == nullptr || !known->available()) {
-        alone.problem = fmt::format("{} to {} has no copy_bandwidth", to_text(transfer.from), to_text(transfer.to));
+        alone.problem =
+            fmt::format("copy_bandwidth from {} to {} is missing", to_text(transfer.from), to_text(transfer.to));
         return alone;
       }
       alone.rates.push_back(known->number().value_or(0));
@@ -178,7 +180,7 @@ class Together {
                       .plot = Plot::kMap,
                       .columns = {{"one", ColumnRole::kAxis, "transfer", ""},
                                   {"other", ColumnRole::kAxis, "transfer", ""},
-                                  {"share", ColumnRole::kValue, "the slower keeps", ""}},
+                                  {"share", ColumnRole::kValue, "share kept by the slower", ""}},
                       .data = {{}, {}, {}}};
     std::size_t asked = 0;
     if (transfers.size() == 2) {  // this pair is already known to share

@@ -55,14 +55,14 @@ Markup matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
 
 Markup gpus_html(const NodeReport& report) {
   Markup html(
-      "<h2>GPUs</h2>\n<div class=\"scroll\"><table>\n<tr><th>GPU</th><th class=\"words\">what and where</th><th>memory "
-      "read</th><th>L2</th><th>L2 latency</th></tr>\n");
+      "<h2>GPUs</h2>\n<div class=\"scroll\"><table>\n<tr><th>GPU</th><th class=\"words\">model and "
+      "location</th><th>memory read</th><th>L2</th><th>L2 latency</th></tr>\n");
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     const NodeGpuReport& gpu = report.gpus[i];
     html += markup("<tr><td>gpu{}</td><td class=\"words\">{}</td>", i, node::gpu_text(report, i));
     if (!gpu.report) {
       html += markup("<td colspan=\"3\" class=\"{}\">{}</td></tr>\n", gpu.failure.empty() ? "faint" : "alert",
-                     gpu.failure.empty() ? "not asked for" : gpu.failure);
+                     gpu.failure.empty() ? "not requested" : gpu.failure);
       continue;
     }
     for (const auto& [element, attribute] :
@@ -81,8 +81,8 @@ Markup gpus_html(const NodeReport& report) {
 Markup together_html(const NodeReport& report) {
   if (report.together.empty()) return {};
   Markup html(
-      "<h2>All at once</h2>\n<div class=\"scroll\"><table>\n<tr><th>transfers</th><th>together</th><th>slowest "
-      "keeps</th></tr>\n");
+      "<h2>Simultaneous transfers</h2>\n<div class=\"scroll\"><table>\n<tr><th>transfers</th><th>together</th>"
+      "<th>slowest vs. alone</th></tr>\n");
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
     const Attribute* share = find(entry.attributes, "least_share");
@@ -107,11 +107,12 @@ Markup sizes_html(const NodeReport& report) {
     const Attribute* half = find(link.attributes, "copy_half_size");
     if (half == nullptr) continue;
     const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
-    for (const report::Chart& chart : report::charts_of(name + ": copies by size", "half of it", *half)) {
+    for (const report::Chart& chart :
+         report::charts_of(name + ": copy bandwidth by size", "half the bandwidth", *half)) {
       html += markup("<details><summary>{}</summary>{}</details>\n", name, report::plot_svg(chart));
     }
   }
-  return html.empty() ? Markup() : "<h2>Copies by size</h2>\n" + html;
+  return html.empty() ? Markup() : "<h2>Copy bandwidth by size</h2>\n" + html;
 }
 
 Markup peers_html(const NodeReport& report) {
@@ -139,8 +140,9 @@ std::string node_to_html(const NodeReport& report) {
   for (const node::Matrix& matrix : node::matrices_of(report)) html += matrix_html(links, matrix);
   html += sizes_html(report) + together_html(report);
   html +=
-      "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. In parentheses 95% intervals; details and "
-      "samples are in the JSON. What each value is, and how it is measured: docs/methods/links.md of gputopo.</p>\n";
+      "<p class=\"faint\">host0, host1, ... are the memories of the NUMA nodes. 95% intervals are in parentheses. "
+      "The JSON report has details and samples. docs/methods/links.md explains each value and how it is "
+      "measured.</p>\n";
   return report::page_frame(title, kNodeStyle, html + "</main>\n").text();
 }
 

@@ -117,10 +117,11 @@ void check_places(const NodeReport& report) {
   std::set<std::pair<Place, Place>> seen;
   for (std::size_t i = 0; i < report.links.size(); ++i) {
     if (!seen.emplace(report.links[i].from, report.links[i].to).second)
-      node::refuse(item_of("links", i), "is there twice");
+      node::refuse(item_of("links", i), "is listed twice");
     for (const Place& place : {report.links[i].from, report.links[i].to}) {
       const std::size_t count = place.kind == PlaceKind::kGpu ? report.gpus.size() : report.numa_nodes.size();
-      if (place.index >= count) node::refuse(item_of("links", i), fmt::format("has no {}", to_text(place)));
+      if (place.index >= count)
+        node::refuse(item_of("links", i), fmt::format("names {}, which the report does not have", to_text(place)));
     }
   }
 }
@@ -166,13 +167,13 @@ bool is_node_json(std::string_view text) { return text.find("\"gputopo-node\"") 
 NodeReport read_node_json(std::string_view text) {
   const Json root = parse_json<Json>(text);
   if (optional_member<std::string>(root, "format", "") != kFormat) {
-    throw FormatError("not a report of a node: give a file that 'gputopo node --json FILE' wrote");
+    throw FormatError("not a node report; give a file written by 'gputopo node --json FILE'");
   }
   NodeReport report;
   const auto version = member<std::uint32_t>(root, "schema_version", "");
   if (version != kNodeSchemaVersion) {
     throw FormatError(
-        fmt::format("the report has schema version {}, but this gputopo reads {}: use the gputopo that "
+        fmt::format("the report has schema version {}, but this gputopo reads version {}; use the gputopo that "
                     "wrote it, or measure again",
                     version, kNodeSchemaVersion));
   }
@@ -193,7 +194,7 @@ NodeReport read_node_json(std::string_view text) {
   report.link_seconds = optional_member<double>(root, "link_seconds", "").value_or(0);
   const Json& warnings = list_member(root, "warnings", "");
   for (std::size_t i = 0; i < warnings.size(); ++i) {
-    if (!warnings[i].is_string()) node::refuse(item_of("warnings", i), "is not a text");
+    if (!warnings[i].is_string()) node::refuse(item_of("warnings", i), "is not a string");
     report.warnings.push_back(warnings[i].get<std::string>());
   }
   check_places(report);

@@ -54,7 +54,7 @@ class Drawing {
     return markup(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"{2}\">{3}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>{4}</svg>\n",
-        px(width_), px(height), models_text(report_) + " and what lies between them", kDrawingStyle, text_);
+        px(width_), px(height), models_text(report_) + " and the links between them", kDrawingStyle, text_);
   }
 
  private:
@@ -141,11 +141,11 @@ class Drawing {
     }
     // The bar represents all pairs. The text beside the picture says which pair has which kind of link.
     const std::vector<std::string> kinds = peer_texts(report_);
-    const std::string kind = kinds.size() == 1 ? peer_text(report_.peers.front()) : "links of several kinds";
+    const std::string kind = kinds.size() == 1 ? peer_text(report_.peers.front()) : "several kinds of links";
     text_ += markup("<rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"30\" rx=\"4\"/>\n", px(kMargin),
                     px(kSwitchTop), px(width_ - 2 * kMargin));
     label(width_ / 2, kSwitchTop + 19,
-          fmt::format("{}: {} to {} between two", kind, report::human_bandwidth(least), report::human_bandwidth(most)),
+          fmt::format("{}: {} to {} per pair", kind, report::human_bandwidth(least), report::human_bandwidth(most)),
           true);
   }
 

@@ -68,10 +68,10 @@ void add_matrix(const node::Matrix& matrix, int width, std::string& text) {
 void add_together(const NodeReport& report, int width, std::string& text) {
   if (report.together.empty()) return;
   report::TextTable table;
-  table.columns = {{"all at once", Align::kLeft},
+  table.columns = {{"simultaneous transfers", Align::kLeft},
                    {"together", Align::kRight},
-                   {"alone, summed", Align::kRight},
-                   {"slowest keeps of its rate", Align::kRight}};
+                   {"alone (sum)", Align::kRight},
+                   {"slowest vs. alone", Align::kRight}};
   std::string sharing;
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
@@ -108,8 +108,8 @@ std::string node_to_text(const NodeReport& report, int width) {
   text += "\n";
   if (!report.links.empty()) {
     text += report::wrap("",
-                         "host0, host1, ...: the memories of the NUMA nodes. What each value is, and how it is "
-                         "measured: docs/methods/links.md of gputopo.",
+                         "host0, host1, ... are the memories of the NUMA nodes. docs/methods/links.md explains each "
+                         "value and how it is measured.",
                          width);
   }
   text += fmt::format("{:.1f} s for the GPUs, {:.1f} s for the links\n", report.gpu_seconds, report.link_seconds);

@@ -71,7 +71,7 @@ std::string some_of(const std::vector<std::string>& pairs) {
   constexpr std::size_t kNamed = 6;
   const std::size_t named = std::min(kNamed, pairs.size());
   const std::string more =
-      pairs.size() > named ? fmt::format(", and {} more (all are in the JSON)", pairs.size() - named) : "";
+      pairs.size() > named ? fmt::format(", and {} more (the JSON report lists all)", pairs.size() - named) : "";
   return fmt::format("{}{}", fmt::join(std::span(pairs).first(named), ", "), more);
 }
 
@@ -153,7 +153,7 @@ std::string peer_text(const PeerLink& peer) {
   } else if (peer.lanes) {
     text = fmt::format("{} x {}", *peer.lanes, text);
   }
-  return peer.is_reachable ? text : text + ", no direct access";
+  return peer.is_reachable ? text : text + ", no peer access";
 }
 
 std::string models_text(const NodeReport& report) {
@@ -190,14 +190,15 @@ std::vector<std::string> sharing_texts(const TogetherReport& entry) {
   const std::vector<std::string> all = transfers_in(*shared);
   // If every pair shares a resource, listing the transfers says as much as listing the pairs.
   if (shared->size() > 1 && shared->size() == all.size() * (all.size() - 1) / 2) {
-    texts.push_back(fmt::format("each two of these share a part: {}", fmt::join(all, ", ")));
+    texts.push_back(fmt::format("any two of these share a resource: {}", fmt::join(all, ", ")));
   } else if (!shared->empty()) {
-    texts.push_back(fmt::format("share a part: {}", some_of(*shared)));
+    texts.push_back(fmt::format("pairs that share a resource: {}", some_of(*shared)));
   }
   if (const auto* unclear = names_in(*share, "unclear_pairs"); unclear != nullptr && !unclear->empty()) {
-    texts.push_back(fmt::format("slower beside each other in some runs only: {}", some_of(*unclear)));
+    texts.push_back(fmt::format("pairs that slow each other only in some runs: {}", some_of(*unclear)));
   }
-  if (texts.empty()) texts.emplace_back("no two of them share a part alone: more of them use one up together");
+  if (texts.empty())
+    texts.emplace_back("no pair shares a resource by itself: three or more transfers saturate one together");
   const auto tried = count_in(*share, "pairs_tried");
   const auto pairs = count_in(*share, "pairs");
   if (tried < pairs) texts.push_back(fmt::format("{} of {} pairs were tried; --full tries all", tried, pairs));
@@ -210,7 +211,7 @@ std::vector<std::string> remarks_of(const NodeReport& report) {
     const NodeGpuReport& gpu = report.gpus[i];
     if (!gpu.failure.empty()) remarks.push_back(fmt::format("gpu{} was not measured: {}", i, gpu.failure));
     if (!gpu.report) continue;
-    if (!gpu.report->complete) remarks.push_back(fmt::format("gpu{}: its report is not complete", i));
+    if (!gpu.report->complete) remarks.push_back(fmt::format("gpu{}: the report is incomplete", i));
     for (const std::string& warning : gpu.report->warnings) remarks.push_back(fmt::format("gpu{}: {}", i, warning));
   }
   std::map<std::string, Lacking> reasons;

@@ -28,7 +28,7 @@ class LinkIndex {
 // A table of one attribute, from the row's place to the column's. It has no empty rows.
 struct Matrix {
   std::string_view attribute;
-  std::string title;  // with the unit: "Copies by the copy engine, GB/s"
+  std::string title;  // with the unit: "Copy engine bandwidth, one way, GB/s"
   struct Row {
     Place from;
     std::vector<std::string> cells;  // by column; "" if there is no value

@@ -20,25 +20,24 @@ void validate_kind(const AccessProgram& program) {
   const bool constant = program.space == Space::kConstant;
   require(shared || constant || is_global(program.space), "space",
           "must be shared, constant, global or global_bypass_l1");
-  require(!constant || program.op == AccessOp::kLoad, "op", "must be load of constants");
-  require(!constant || program.bytes <= kConstantBankBytes, "bytes",
-          "is more than the 64 KiB that constant memory has");
+  require(!constant || program.op == AccessOp::kLoad, "op", "must be load in space constant");
+  require(!constant || program.bytes <= kConstantBankBytes, "bytes", "exceeds the 64 KiB of constant memory");
   require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
-          "must be load in global, where L1 would take no part; use global_bypass_l1");
+          "must be load in space global; use global_bypass_l1 for other operations");
   const bool wide_load = program.load_bytes == 4 || program.load_bytes == 8 || program.load_bytes == 16;
   require(program.load_bytes == 0 || (wide_load && shared && program.op == AccessOp::kLoad), "load_bytes",
-          "must be 4, 8 or 16 of loads from shared memory, and 0 else");
+          "must be 0, or 4, 8 or 16 for loads from shared memory");
   require(program.bank_mode_bytes == 0 || (shared && (program.bank_mode_bytes == 4 || program.bank_mode_bytes == 8)),
-          "bank_mode", "must be 4 or 8 in shared memory, and 0 else");
+          "bank_mode", "must be 0, or 4 or 8 in shared memory");
   const std::uint32_t word = access_word_bytes(program);
-  require(program.bytes >= word && program.bytes % word == 0, "bytes", "must be whole words, at least one");
+  require(program.bytes >= word && program.bytes % word == 0, "bytes", "must be a positive multiple of the word size");
   require(program.lane_stride_bytes % word == 0 && program.lane_stride_bytes <= kMaxStrideBytes, "lane_stride_bytes",
-          "must be a multiple of the word up to 1 MiB");
+          "must be a multiple of the word size, at most 1 MiB");
   require(program.warp_stride_bytes % word == 0 && program.warp_stride_bytes <= kMaxStrideBytes, "warp_stride_bytes",
-          "must be a multiple of the word up to 1 MiB");
+          "must be a multiple of the word size, at most 1 MiB");
   require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
-          "must be a multiple of the word under bytes");
-  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 but for loads");
+          "must be a multiple of the word size, and less than bytes");
+  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 unless op is load");
   require(program.warps >= 1 && program.warps <= kMaxAccessWarps, "warps", "must be 1 to 32");
   require(
       program.accesses >= kAccessUnroll && program.accesses <= kMaxAccesses && program.accesses % kAccessUnroll == 0,
@@ -49,7 +48,7 @@ void validate_kind(const AccessProgram& program) {
 
 std::string misfit(const AccessProgram&, const AccessResult& result) {
   if (result.blocks < 1 || result.blocks > limits::kMaxSms) {
-    return fmt::format("has {} blocks, and 1 to {} can run", result.blocks, limits::kMaxSms);
+    return fmt::format("has {} blocks, but only 1 to {} can run", result.blocks, limits::kMaxSms);
   }
   return amount_misfit({result.least_cycles, result.mean_cycles, result.most_cycles, result.total_cycles});
 }

@@ -24,7 +24,7 @@ bool is_plain_memory(Space space) {
 void validate_local(const ChaseProgram& program, std::size_t index, const std::string& field) {
   const ChaseArray& array = program.arrays[index];
   require(array.stride_bytes % kLocalStrideBytes == 0, field + ".stride_bytes",
-          "must be a multiple of 128 in local memory, where a word of each lane of a warp lies in so many bytes");
+          "must be a multiple of 128 in local memory, where 128 bytes hold one word of each lane of a warp");
   require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 in local memory");
   require(array.stagger_bytes == 0, field + ".stagger_bytes", "must be 0 in local memory");
   const ChaseActor* walker = nullptr;
@@ -33,7 +33,7 @@ void validate_local(const ChaseProgram& program, std::size_t index, const std::s
     const ChaseActor& actor = program.actors[step.actor];
     if (walker == nullptr) walker = &actor;
     require(actor.warp == walker->warp && actor.sm == walker->sm, field,
-            "must be walked by one warp in local memory, of which each warp has its own");
+            "must be accessed by only one warp, because each warp has its own local memory");
   }
 }
 
@@ -49,27 +49,28 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
   require(array.stagger_bytes % kMinimumStrideBytes == 0, field + ".stagger_bytes", "must be a multiple of 16");
   require(std::has_single_bit(array.stagger_window_bytes) && array.stagger_window_bytes <= array.stride_bytes,
-          field + ".stagger_window_bytes", "must be a power of two up to the stride");
-  require(array.stagger_bytes == 0 || array.skew_bytes == 0, field + ".stagger_bytes", "must be 0 beside a skew");
+          field + ".stagger_window_bytes", "must be a power of two, at most the stride");
+  require(array.stagger_bytes == 0 || array.skew_bytes == 0, field + ".stagger_bytes",
+          "must be 0 if the array has a skew");
   if (!array.elements.empty()) {
-    require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 where elements are listed");
+    require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 if elements are listed");
     std::vector<std::uint32_t> sorted = array.elements;
     std::sort(sorted.begin(), sorted.end());
     require(sorted.back() < array.element_count(), field + ".elements", "must lie in the array");
     require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), field + ".elements",
-            "must be listed once each");
+            "must not be listed twice");
   }
   if (array.space == Space::kLocal) validate_local(program, index, field);
   if (array.alias_of) {
     require(*array.alias_of < index, field + ".alias_of", "must name an earlier array");
     const ChaseArray& original = program.arrays[*array.alias_of];
-    require(!original.alias_of, field + ".alias_of", "must name an array that is no alias itself");
+    require(!original.alias_of, field + ".alias_of", "must name an array that is not itself an alias");
     require(is_plain_memory(array.space) && is_plain_memory(original.space), field + ".alias_of",
-            "is for spaces that read plain device memory");
+            "is allowed only for spaces that read plain device memory");
     ChaseArray same = original;
     same.space = array.space;
     same.alias_of = array.alias_of;
-    require(same == array, field, "must equal the array it aliases in all but its space");
+    require(same == array, field, "must equal the array that it aliases in everything except the space");
   }
 }
 
@@ -77,29 +78,30 @@ void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::s
   const std::uint64_t elements = array.element_count();
   require(touched_elements(array, step) <= elements - step.first, field + ".loads", "must end within the array");
   require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
-          "must be all elements of an array that is skewed");
-  require(array.stagger_bytes == 0 || step.first == 0, field + ".first", "must be 0 where elements are staggered");
-  require(array.elements.empty(), field + ".kind", "must not be touch where elements are listed");
+          "must cover all elements if the array is skewed");
+  require(array.stagger_bytes == 0 || step.first == 0, field + ".first", "must be 0 if elements are staggered");
+  require(array.elements.empty(), field + ".kind", "must not be touch if elements are listed");
 }
 
 void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   require(step.loads <= array.chain_length() - step.first, field + ".loads", "must end within the chain");
   const Order order = step.chain == 0 ? array.order : array.second_order;
   require(!array.elements.empty() || order == Order::kShuffled, field + ".kind",
-          "must not be touch_chain of orders but shuffled where no elements are listed");
-  require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain where the array is skewed");
+          "must not be touch_chain unless the order is shuffled or elements are listed");
+  require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain if the array is skewed");
 }
 
 // A store step computes each link from the place of the element before or after, so it can write plain arrays only.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
-  require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
+  require(is_global(array.space), field + ".kind",
+          "must not be store in spaces other than global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
-  require(plain, field + ".kind", "must not be store where elements are listed, staggered or skewed");
+  require(plain, field + ".kind", "must not be store if elements are listed, staggered or skewed");
   require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
-          "must not be store in orders but sequential and, second, reversed");
+          "must not be store unless order is sequential and second_order is reversed");
   require(step.chain == 0, field + ".chain", "must be 0 for store");
   require(step.first == 0, field + ".first", "must be 0 for store");
-  require(step.loads <= array.element_count(), field + ".loads", "must be at most all elements for store");
+  require(step.loads <= array.element_count(), field + ".loads", "must be at most the number of elements for store");
 }
 
 void validate_step(const ChaseProgram& program, std::size_t index) {
@@ -112,13 +114,13 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   const ChaseArray& array = program.arrays[step.array];
   require(step.first < array.chain_length(), field + ".first", "is out of range");
   require(!is_touch(step.kind) || array.space != Space::kLocal, field + ".kind",
-          "must not be touch in local memory, which other threads do not reach");
+          "must not be touch or touch_chain in local memory, which other threads cannot access");
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
   if (step.kind == StepKind::kTouchChain) validate_touch_chain(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
-          "must not be paired in a space but global and global_bypass_l1");
+          "must not be paired in spaces other than global and global_bypass_l1");
   require(step.kind != StepKind::kAtomic || array.space == Space::kGlobalBypassL1, field + ".kind",
-          "must not be atomic in a space but global_bypass_l1");
+          "must not be atomic in spaces other than global_bypass_l1");
   if (step.kind == StepKind::kStore) validate_store(array, step, field);
 }
 
@@ -126,15 +128,15 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
 std::string step_misfit(const ChaseProgram& program, const ChaseStep& step, const StepResult& result) {
   const bool touches = step.kind == StepKind::kTouch && step.array < program.arrays.size();
   const std::uint64_t loads = touches ? touched_elements(program.arrays[step.array], step) : step.loads;
-  if (result.loads != loads) return fmt::format("is of {} loads, and its program's of {}", result.loads, loads);
+  if (result.loads != loads) return fmt::format("has {} loads, but its program has {}", result.loads, loads);
   const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
   if (result.latencies.size() != kept) {
-    return fmt::format("has {} latencies, and its program keeps {}", result.latencies.size(), kept);
+    return fmt::format("has {} latencies, but its program keeps {}", result.latencies.size(), kept);
   }
   const std::uint64_t counted = has_histogram(step.kind) ? loads : 0;
   const std::uint64_t sum = std::accumulate(result.histogram.begin(), result.histogram.end(), std::uint64_t{0});
   if (result.histogram.size() > kHistogramBins || sum != counted) {
-    return fmt::format("has a histogram of {} loads, and its program counts {}", sum, counted);
+    return fmt::format("has a histogram of {} loads, but its program counts {}", sum, counted);
   }
   return {};
 }
@@ -148,10 +150,10 @@ void validate_kind(const ChaseProgram& program) {
   require(!program.arrays.empty(), "arrays", "must not be empty");
   require(!program.actors.empty(), "actors", "must not be empty");
   require(!program.steps.empty(), "steps", "must not be empty");
-  require(!program.sm || program.exclusive, "sm", "needs exclusive");
+  require(!program.sm || program.exclusive, "sm", "requires exclusive");
   const std::uint32_t fetch = program.l2_fetch_bytes;
   require(fetch == 0 || ((fetch == 32 || fetch == 64 || fetch == 128) && program.exclusive), "l2_fetch",
-          "must be 32, 64 or 128 in exclusive programs, and 0 else");
+          "must be 0, or 32, 64 or 128 in exclusive programs");
   std::uint64_t constant_bytes = 0;
   std::uint64_t local_bytes = 0;
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
@@ -161,12 +163,13 @@ void validate_kind(const ChaseProgram& program) {
     const std::uint64_t bytes = std::min(program.arrays[i].bytes, 2 * kMaxLocalBytes);
     local_bytes += (bytes + kLocalStrideBytes - 1) / kLocalStrideBytes * kLocalStrideBytes;
   }
-  require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
-  require(local_bytes <= kMaxLocalBytes, "arrays", "take more than the 1 MiB that programs may have of local memory");
+  require(constant_bytes <= kConstantBankBytes, "arrays", "exceed the 64 KiB of constant memory");
+  require(local_bytes <= kMaxLocalBytes, "arrays", "exceed the 1 MiB of local memory that a program may use");
   for (const ChaseActor& actor : program.actors) {
-    require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp under 32 and a lane under 32");
-    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");
-    require(!actor.sm || (program.exclusive && !program.sm), "actors", "may name SMs in exclusive programs without sm");
+    require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp below 32 and a lane below 32");
+    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM, or all omit it");
+    require(!actor.sm || (program.exclusive && !program.sm), "actors",
+            "may name SMs only in exclusive programs without sm");
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_step(program, i);
 }

@@ -69,7 +69,7 @@ void visit_fields(Is<ChaseResult> auto& result, auto&& visit) {
 // Implements validate() for chase programs.
 void validate_kind(const ChaseProgram& program);
 
-// Why no device could give this answer ("steps[3] has 7 latencies, and its program keeps 8"); empty if one could.
+// Why no device could give this answer ("steps[3] has 7 latencies, but its program keeps 8"); empty if one could.
 [[nodiscard]] std::string misfit(const ChaseProgram& program, const ChaseResult& result);
 
 }  // namespace gputopo

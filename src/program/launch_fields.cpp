@@ -12,7 +12,7 @@ void validate_kind(const LaunchProgram& program) {
   constexpr std::uint32_t kStep = 8;
   require(program.argument_bytes >= kStep && program.argument_bytes <= kMaxArgumentBytes &&
               program.argument_bytes % kStep == 0,
-          "argument_bytes", "must be a multiple of 8, 65536 at most");
+          "argument_bytes", "must be a multiple of 8 from 8 to 65536");
 }
 
 std::string misfit(const LaunchProgram&, const LaunchResult& result) {

@@ -63,29 +63,32 @@ double most_cycles(const OperationProgram& program) {
 void validate_kind(const OperationProgram& program) {
   require(program.streams >= 1 && program.streams <= kMaxOperationStreams && std::has_single_bit(program.streams),
           "streams", "must be 1, 2, 4 or 8");
-  require(!program.beside || program.streams > 1, "streams", "must be 2 at least where there is another operation");
+  require(!program.beside || program.streams > 1, "streams", "must be at least 2 if beside names an operation");
   require(program.warps >= 1 && program.warps <= kMaxOperationWarps, "warps", "must be 1 to 32");
   require(program.sides >= 1 && program.sides <= kMaxOperationSides && std::has_single_bit(program.sides), "sides",
           "must be 1, 2, 4, 8, 16 or 32");
-  require(program.sides == 1 || program.streams == 1, "sides", "must be 1 where there are several streams");
+  require(program.sides == 1 || program.streams == 1, "sides", "must be 1 if there are several streams");
   const std::uint32_t together = warps_together(info_of(program.operation).type);
-  require(program.warps % together == 0, "warps", "must be a multiple of the 4 that do it together");
-  require(together == 1 || program.warps <= kMaxWarpgroupWarps, "warps", "must be 4 or 8");
-  require(together == 1 || program.streams == 1, "streams", "must be 1 of what warps do together");
-  require(together == 1 || program.sides == 1, "sides", "must be 1 of what warps do together");
+  require(program.warps % together == 0, "warps",
+          "must be a multiple of 4, because 4 warps perform this operation together");
+  require(together == 1 || program.warps <= kMaxWarpgroupWarps, "warps", "must be 4 or 8 for this operation");
+  require(together == 1 || program.streams == 1, "streams",
+          "must be 1 for an operation that several warps perform together");
+  require(together == 1 || program.sides == 1, "sides",
+          "must be 1 for an operation that several warps perform together");
   require(!program.beside || warps_together(info_of(*program.beside).type) == 1, "beside",
-          "must be what a warp does alone");
+          "must name an operation that one warp performs alone");
   require(program.cluster_size <= kMaxClusterBlocks, "cluster_size", "must be 0 to 16");
-  require(program.cluster_size == 0 || !program.every_sm, "cluster_size", "must be 0 where every SM has a block");
+  require(program.cluster_size == 0 || !program.every_sm, "cluster_size", "must be 0 if every_sm is set");
   require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");
 }
 
 std::string misfit(const OperationProgram& program, const OperationResult& result) {
-  if (!result.refusal.empty()) return result.cycles.empty() ? "" : "has times of an operation that was refused";
+  if (!result.refusal.empty()) return result.cycles.empty() ? "" : "has times for an operation that was refused";
   if (result.cycles.empty()) return "has no block";
   const std::size_t most = std::max(program.cluster_size, 1u);
   if (result.cycles.size() > most && !program.every_sm) return "has more blocks than ran";
-  if (result.sms.size() != result.cycles.size()) return "has not one SM for each block";
+  if (result.sms.size() != result.cycles.size()) return "does not have one SM for each block";
   if (std::string wrong = amount_misfit(result.cycles); !wrong.empty()) return wrong;
   if (std::string wrong = amount_misfit({result.code_bytes, result.instruction_bytes, result.energy_joules});
       !wrong.empty())

@@ -40,13 +40,13 @@ void read(std::string_view text, std::vector<std::uint32_t>& numbers, std::size_
     read(ends.front(), first);
     read(ends.back(), last);
     if (ends.size() > 2 || last < first) {
-      throw FormatError(fmt::format("program text: '{}' is no run of elements", shown(run)));
+      throw FormatError(fmt::format("program text: '{}' is not a range of elements", shown(run)));
     }
     const std::uint64_t count = std::uint64_t{last} - first + 1;
     if (count > left || numbers.size() + count > limits::kMaxListedElements) {
       throw FormatError(
-          fmt::format("program text: '{}' lists more elements than the {} of an array and {} of a program", shown(run),
-                      limits::kMaxListedElements, limits::kMaxProgramElements));
+          fmt::format("program text: '{}' lists more elements than the limits of {} per array and {} per program",
+                      shown(run), limits::kMaxListedElements, limits::kMaxProgramElements));
     }
     left -= count;
     for (std::uint64_t number = first; number <= last; ++number) numbers.push_back(static_cast<std::uint32_t>(number));

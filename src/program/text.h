@@ -56,7 +56,7 @@ void read(std::string_view text, T& value) {
   } else {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc{} || end != text.data() + text.size()) {
-      throw FormatError(fmt::format("program text: '{}' is not a number that fits", shown(text)));
+      throw FormatError(fmt::format("program text: '{}' is not a number, or is out of range", shown(text)));
     }
   }
 }
@@ -211,7 +211,7 @@ class WordReader {
   void operator()(std::string_view name, std::vector<Item>& items) {
     if (take(name)) {
       if (items.size() >= limits::kMaxProgramItems) {
-        throw FormatError(fmt::format("program text: more than {} of {}", limits::kMaxProgramItems, key_));
+        throw FormatError(fmt::format("program text: more than {} entries of {}", limits::kMaxProgramItems, key_));
       }
       PartReader reader(value_);
       visit_fields(items.emplace_back(), reader);
@@ -242,7 +242,7 @@ class WordReader {
       if constexpr (!is_part) behind(name, field);
     });
     if (behind.taken() && items.empty()) {
-      throw FormatError(fmt::format("program text: {} stands before what it is of", key_));
+      throw FormatError(fmt::format("program text: {} comes before the item that it belongs to", key_));
     }
     taken_ = taken_ || behind.taken();
   }

@@ -39,22 +39,23 @@ bool is_latency(TransferOp op) {
 }
 
 void validate(const TransferProgram& program) {
-  require(!program.transfers.empty() && program.transfers.size() <= kMaxTransfers, "transfers", "must be 1 to 1024");
+  require(!program.transfers.empty() && program.transfers.size() <= kMaxTransfers, "transfers",
+          "must have 1 to 1024 entries");
   require(
       program.bytes >= kTransferStride && program.bytes <= kMaxTransferBytes && program.bytes % kTransferStride == 0,
       "bytes", "must be a multiple of 256 up to 1 GiB");
   require(program.repeats >= 1 && program.repeats <= kMaxTransferRepeats, "repeats", "must be 1 to 4096");
   const bool alone = is_latency(program.op) || program.op == TransferOp::kPageableCopy;
-  require(!alone || program.transfers.size() == 1, "transfers", "must be one for this operation");
+  require(!alone || program.transfers.size() == 1, "transfers", "must have exactly one entry for this operation");
   require(!is_latency(program.op) || program.bytes >= 2 * kTransferStride, "bytes", "must be at least 512 for chains");
   for (const Transfer& transfer : program.transfers) {
-    require(transfer.from != transfer.to, "transfers", "must have two ends");
+    require(transfer.from != transfer.to, "transfers", "must have two different ends");
     require(transfer.from.kind == PlaceKind::kGpu || transfer.to.kind == PlaceKind::kGpu, "transfers",
             "must have a GPU at one end");
     require(program.op != TransferOp::kPageableCopy || transfer.from.kind != transfer.to.kind, "transfers",
             "must have the host at one end for this operation");
   }
-  require(works_at_a_gpu(program), "transfers", "must have a GPU where this operation works");
+  require(works_at_a_gpu(program), "transfers", "must have a GPU at the end that performs this operation");
 }
 
 std::string misfit(const TransferProgram& program, const TransferResult& result) {
@@ -62,19 +63,20 @@ std::string misfit(const TransferProgram& program, const TransferResult& result)
     if (result.seconds.empty()) return "has no SM";
     if (result.seconds.size() > limits::kMaxSms) return "has more SMs than any GPU";
   } else if (result.seconds.size() != program.transfers.size()) {
-    return "has not one time for each transfer";
+    return "does not have one time for each transfer";
   }
   if (!result.begins.empty() && result.begins.size() != program.transfers.size()) {
-    return "has not one beginning for each transfer";
+    return "does not have one start time for each transfer";
   }
   constexpr double kShortest = 1e-12;
   constexpr double kLongest = 1e6;
   for (const double seconds : result.seconds) {
     if (seconds >= kShortest && seconds <= kLongest) continue;
-    return fmt::format("has a time of {:g} s, which cannot be", seconds);
+    return fmt::format("has a time of {:g} s, which is impossible", seconds);
   }
   for (const double begin : result.begins) {
-    if (!(begin >= 0 && begin <= kLongest)) return fmt::format("begins after {:g} s, which cannot be", begin);
+    if (!(begin >= 0 && begin <= kLongest))
+      return fmt::format("has a start time of {:g} s, which is impossible", begin);
   }
   return {};
 }

@@ -31,7 +31,7 @@ using report::readable;
 using Json = nlohmann::ordered_json;
 
 std::vector<Comparison> compare_all(const std::vector<NamedReport>& reports) {
-  if (reports.size() < 2) throw UsageError("diff needs two reports or more");
+  if (reports.size() < 2) throw UsageError("diff needs at least two reports");
   std::vector<Comparison> comparisons;
   const std::vector<std::string> names = report::short_names(reports);
   for (std::size_t i = 1; i < reports.size(); ++i) {
@@ -42,14 +42,14 @@ std::vector<Comparison> compare_all(const std::vector<NamedReport>& reports) {
 
 std::string verdict(const Comparison& comparison) {
   if (comparison.differences.empty())
-    return fmt::format("alike: {} values agree within their intervals", comparison.compared);
+    return fmt::format("no differences: {} values agree within their intervals", comparison.compared);
   const auto in_both =
       std::count_if(comparison.differences.begin(), comparison.differences.end(), [](const Difference& difference) {
         return difference.first != nullptr && difference.first->available() && difference.second != nullptr &&
                difference.second->available();
       });
   const std::size_t in_one = comparison.differences.size() - static_cast<std::size_t>(in_both);
-  std::string text = fmt::format("{} of {} values that both have differ", in_both, comparison.compared);
+  std::string text = fmt::format("{} of {} common values differ", in_both, comparison.compared);
   const auto count = [&](Change change) {
     return std::ranges::count(comparison.differences, change, report::change_of);
   };
@@ -60,9 +60,9 @@ std::string verdict(const Comparison& comparison) {
     return report::change_of(difference) == Change::kWorse ? std::abs(*difference.relative) : 0;
   });
   if (worse > 0) {
-    text += fmt::format(", most {} {} ({})", worst->title, readable(worst->attribute), report::relative_text(*worst));
+    text += fmt::format(", worst: {} {} ({})", worst->title, readable(worst->attribute), report::relative_text(*worst));
   }
-  if (in_one > 0) text += fmt::format("; {} more {} in one only", in_one, in_one == 1 ? "is" : "are");
+  if (in_one > 0) text += fmt::format("; {} more {} in only one report", in_one, in_one == 1 ? "is" : "are");
   return text;
 }
 

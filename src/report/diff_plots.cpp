@@ -125,8 +125,9 @@ Markup curves_section(const std::vector<NamedReport>& reports, std::vector<Place
   }
   if (figures.empty()) return {};
   return markup(
-      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each report "
-      "without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
+      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Sweeps over footprints</h2>\n<p "
+      "class=\"hint\">The timer cost of each report is subtracted.</p>\n<div class=\"beside "
+      "curves\">{}</div></section>\n",
       figures);
 }
 

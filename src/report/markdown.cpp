@@ -150,8 +150,7 @@ std::string instructions_table(const std::vector<Instruction>& instructions) {
                     plain(cell(instruction, AttributeId::kThroughput)),
                     absent ? plain(report::why_absent(*latency)) : "", plain(details)});
   }
-  return table({"operation", "what it is", "latency", "throughput of an SM", "reason", "details and conditions"},
-               rows) +
+  return table({"operation", "description", "latency", "throughput per SM", "reason", "details and conditions"}, rows) +
          "\n";
 }
 
@@ -178,14 +177,14 @@ std::string to_markdown(const Topology& topology) {
           "\n\n";
   if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
   for (const std::string& warning : topology.warnings) text += fmt::format("> Warning: {}\n\n", plain(warning));
-  text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
+  text += image("The chip, with its memories scaled by capacity", report::chip_svg(topology, true)) + "\n";
   for (const report::Chart& curve : report::titled_curves(topology)) {
     text += image(curve.title, report::plot_svg(curve)) + "\n";
   }
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
   if (const std::vector<report::Advice> advice = report::advice_of(topology); !advice.empty()) {
-    text += "## What to do with it\n\n";
+    text += "## Tuning advice\n\n";
     for (const report::Advice& one : advice) {
       text += fmt::format("- **{}**: {} ({})\n", one.topic, plain(one.text), plain(report::grounds_text(one)));
     }

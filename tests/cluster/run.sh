@@ -79,7 +79,7 @@ CONF
 
 judge() {
   "$GPUTOPO" fleet report "$folder/fleet.arrow" >"$folder/said" && fail "the lesser GPU was not found: $(cat "$folder/said")"
-  grep -q "odd: $1" "$folder/said" || fail "another GPU was found: $(cat "$folder/said")"
+  grep -q "outlier: $1" "$folder/said" || fail "another GPU was found: $(cat "$folder/said")"
   grep -q 'device.memory_bus_width: 5120' "$folder/said" || fail "not for its memory: $(cat "$folder/said")"
 }
 

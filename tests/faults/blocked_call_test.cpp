@@ -30,7 +30,7 @@ CommandResult run_until_blocked(const std::function<std::string(const char* seco
   CommandResult result;
   for (const char* seconds : {"0.5", "2", "8", "32"}) {
     result = test::run_command(command(seconds));
-    if (result.err.find("has not come back") != std::string::npos) break;
+    if (result.err.find("has not returned") != std::string::npos) break;
   }
   return result;
 }
@@ -43,7 +43,7 @@ TEST(BlockedCall, LeavesWhatIsKnownSoFar) {
            " --record " + folder.file("a.rec") + " --raw " + folder.file("raw");
   });
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("gputopo: error: cuLaunchKernel has not come back for "));
+  EXPECT_THAT(result.err, HasSubstr("gputopo: error: cuLaunchKernel has not returned for "));
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
   const Topology topology = read_json(read_file(folder.file("a.json")));
   EXPECT_FALSE(topology.complete);
@@ -58,7 +58,7 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
   const CommandResult result = run_until_blocked(
       [](const char* seconds) { return std::string("timeout --signal=INT ") + seconds + " " + kBlockedRun + "60"; });
   EXPECT_EQ(result.exit_code, 124);  // exit code of timeout, which sent the signal
-  EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel has not come back for "));
+  EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel has not returned for "));
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
 }
 
@@ -80,11 +80,12 @@ TEST(HostileBackend, IsLeftOutOfTheListInOneLine) {
     const char* other;
   };
   for (const Case& one :
-       {Case{"hang:cuInit", "cuda: cuInit has not come back for ", "hip:0 "},
-        Case{"hang:cuDeviceGetName", "cuda: cuDeviceGetName has not come back for ", "hip:0 "},
-        Case{"abort:cuInit", "cuda: cuInit ended its process by signal 6 (SIGABRT)", "hip:0 "},
-        Case{"crash:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process by signal 11 (SIGSEGV)", "cuda:0 "},
-        Case{"abort:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process by signal 6 (SIGABRT)", "cuda:0 "}}) {
+       {Case{"hang:cuInit", "cuda: cuInit has not returned for ", "hip:0 "},
+        Case{"hang:cuDeviceGetName", "cuda: cuDeviceGetName has not returned for ", "hip:0 "},
+        Case{"abort:cuInit", "cuda: cuInit ended its process with signal 6 (SIGABRT)", "hip:0 "},
+        Case{"crash:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process with signal 11 (SIGSEGV)", "cuda:0 "},
+        Case{"abort:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process with signal 6 (SIGABRT)",
+             "cuda:0 "}}) {
     const CommandResult result = with_hostile(one.hostile, "list");
     EXPECT_EQ(result.exit_code, 3) << one.hostile;
     EXPECT_THAT(result.err, ::testing::StartsWith(std::string("gputopo: ") + one.line));
@@ -110,7 +111,7 @@ TEST(HostileBackend, CostsNotTheDefaultOfAnother) {
   }
   const CommandResult alone = with_hostile("abort:cuInit", "--only shared --attribute latency --budget 20 --json -");
   EXPECT_TRUE(read_json(alone.out).simulated);
-  EXPECT_THAT(alone.err, ::testing::StartsWith("gputopo: no GPU can be used here: cuda: cuInit ended its process by "
+  EXPECT_THAT(alone.err, ::testing::StartsWith("gputopo: no GPU can be used: cuda: cuInit ended its process with "
                                                "signal 6 (SIGABRT)"));
 }
 
@@ -123,7 +124,7 @@ TEST(HostileBackend, ThatWasAskedForIsNamedWhereItCrashes) {
     const CommandResult result = with_hostile(std::string(mode) + ":cuLaunchKernel@3",
                                               "--quiet --device cuda:0 --only shared --json " + folder.file("a.json"));
     EXPECT_EQ(result.exit_code, 128 + signal);
-    EXPECT_THAT(result.err, HasSubstr(std::string("gputopo: error: cuLaunchKernel of the driver crashed (") + name));
+    EXPECT_THAT(result.err, HasSubstr(std::string("gputopo: error: the driver crashed in cuLaunchKernel (") + name));
     EXPECT_THAT(folder.entries(), ::testing::IsEmpty());
   }
 }

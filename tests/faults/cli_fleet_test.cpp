@@ -46,7 +46,7 @@ TEST_F(CliFleet, MergesWhatIsThereAndSaysWhatIsNot) {
   EXPECT_THAT(again.out, HasSubstr("0 new runs, 1 known already"));
   const CommandResult report = fleet("report " + in("s.arrow"));
   EXPECT_EQ(report.exit_code, 0);
-  EXPECT_THAT(report.out, HasSubstr("1 GPU; too few to compare"));
+  EXPECT_THAT(report.out, HasSubstr("1 GPU; too few GPUs"));
 }
 
 // All merges begin with the same store, and none may lose what the others add.
@@ -71,8 +71,9 @@ TEST_F(CliFleet, AStoreThatIsBeingMergedIsWaitedForWithALimit) {
       "flock " + in(".s.arrow.lock") + " env GPUTOPO_PATIENCE=0.2 " GPUTOPO_BINARY " fleet merge --resume " +
       quoted(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json") + " --out " + in("s.arrow"));
   EXPECT_EQ(merged.exit_code, 1);
-  EXPECT_THAT(merged.err, testing::MatchesRegex("gputopo: waiting for another process that changes '.*s.arrow'\n"
-                                                "gputopo: error: another process has held '.*s.arrow' for .*\n"));
+  EXPECT_THAT(merged.err,
+              testing::MatchesRegex("gputopo: waiting for another process that is changing '.*s.arrow'\n"
+                                    "gputopo: error: another process has held the lock on '.*s.arrow' for .*\n"));
 }
 
 TEST_F(CliFleet, AFolderThatMayNotBeReadIsNamedAndLeftOut) {
@@ -102,8 +103,8 @@ TEST_F(CliFleet, AStoreThatExpandsIsRefusedInOneLine) {
     const CommandResult report = run_command(limit + GPUTOPO_BINARY " fleet report " + in("bomb"));
     EXPECT_EQ(report.exit_code, 1);
     EXPECT_EQ(report.err, "gputopo: error: '" + folder_.file("bomb") +
-                              "': the store says the same bytes many times over, and would take too much memory; give "
-                              "a store that 'gputopo fleet merge' wrote\n")
+                              "': the store refers to the same bytes many times and would take too much memory; give "
+                              "a store written by 'gputopo fleet merge'\n")
         << test::name_of(bomb);
   }
 }
@@ -113,7 +114,7 @@ TEST_F(CliFleet, AnOddGpuIsExitCode1AndInEveryFile) {
                                 " --csv " + in("a.csv") + " --json " + in("a.json") + " --prometheus " + in("a.prom");
   const CommandResult report = fleet("report " + arguments);
   EXPECT_EQ(report.exit_code, 1);
-  EXPECT_THAT(report.out, HasSubstr("odd: gpu00007 on host host0000: device memory: worse"));
+  EXPECT_THAT(report.out, HasSubstr("outlier: gpu00007 on host host0000: device memory: worse"));
   for (const char* name : {"a.html", "a.csv", "a.json", "a.prom"}) {
     EXPECT_THAT(read_file(folder_.file(name)), HasSubstr("gpu00007")) << name;
   }
@@ -130,7 +131,7 @@ TEST_F(CliFleet, WhatIsNoStoreIsSaidToTheCollectorToo) {
   write_file(folder_.file("bad"), "no store");
   const CommandResult report = fleet("report " + in("bad") + " --prometheus " + in("a.prom"));
   EXPECT_EQ(report.exit_code, 1);
-  EXPECT_THAT(report.err, HasSubstr("bad': not a store of a fleet"));
+  EXPECT_THAT(report.err, HasSubstr("bad': not a fleet store"));
   EXPECT_THAT(read_file(folder_.file("a.prom")), HasSubstr("gputopo_fleet_ok 0"));
 }
 

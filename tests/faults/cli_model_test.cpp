@@ -30,8 +30,8 @@ class CliModel : public ::testing::Test {
 
 TEST_F(CliModel, PredictsEachExample) {
   for (const auto& [example, bound] :
-       {std::pair("stream_copy", "bandwidth of device"), std::pair("stencil", "latency of memory"),
-        std::pair("matrix_multiply", "issue of instructions")}) {
+       {std::pair("stream_copy", "bandwidth of device"), std::pair("stencil", "memory latency"),
+        std::pair("matrix_multiply", "instruction issue")}) {
     const std::string kernel = kExamples + example + ".json";
     const CommandResult text = model(report_ + " --kernel " + kernel);
     EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -56,9 +56,9 @@ TEST_F(CliModel, SaysWhereAKernelFileIsWrong) {
   write_file(kernel, "{\"grid_blocks\": 1,\n \"block_threads\": 1,\n \"memory\": [{\"level\": 3}]}");
   const CommandResult result = model(report_ + " --kernel " + kernel);
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("kernel.json': 'memory[0].level' must be a text"));
+  EXPECT_THAT(result.err, HasSubstr("kernel.json': 'memory[0].level' must be a string"));
   EXPECT_EQ(model(report_ + " --kernel " + folder_.file("none.json")).exit_code, 1);
-  EXPECT_THAT(model(report_ + " --kernel /dev/zero").err, HasSubstr("no regular file"));
+  EXPECT_THAT(model(report_ + " --kernel /dev/zero").err, HasSubstr("not a regular file"));
 }
 
 TEST_F(CliModel, RefusesAWrongCommandLine) {

@@ -37,7 +37,7 @@ TEST(CliNode, MeasuresEveryGpuAndTheLinksBetweenThem) {
                                          " --html " + folder.file("n.html") + " --svg " + folder.file("n.svg"));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(StartsWith("2 x NVIDIA H200 (SIMULATED)"),
-                             HasSubstr("Copies by the copy engine, one way, GB/s"), HasSubstr("Host to each GPU")));
+                             HasSubstr("Copy engine bandwidth, one way, GB/s"), HasSubstr("Host to each GPU")));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   ASSERT_THAT(report.gpus, SizeIs(2));
   for (const NodeGpuReport& gpu : report.gpus) {
@@ -58,7 +58,7 @@ TEST(CliNode, ShowGivesWhatTheMeasurementGave) {
   EXPECT_EQ(shown.out, run.out);
   EXPECT_EQ(node_command("show --json - " + folder.file("a.json")).out, read_file(folder.file("a.json")));
   EXPECT_THAT(node_command("show --csv - " + folder.file("a.json")).err,
-              HasSubstr("--csv is of one GPU; of a node there are --json, --html and --svg"));
+              HasSubstr("--csv is only for the report of one GPU; a node has --json, --html and --svg"));
 }
 
 TEST(CliNode, ARecordingOfANodeIsANode) {
@@ -80,7 +80,7 @@ TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
   const CommandResult run =
       node_command("node --node cuda --budget 600 " + kQuickNode + "--json " + folder.file("n.json"));
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, HasSubstr("a part of the node could not be measured"));
+  EXPECT_THAT(run.err, HasSubstr("part of the node was not measured"));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   EXPECT_FALSE(report.complete);
   EXPECT_TRUE(report.gpus[0].report.has_value());
@@ -135,11 +135,11 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
       "timeout 60 " GPUTOPO_BINARY " node --node cuda --quiet --budget 0.5 --json " +
       folder.file("n.json"));
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.err, HasSubstr("cuDevicePrimaryCtxRetain has not come back for "));
+  EXPECT_THAT(run.err, HasSubstr("cuDevicePrimaryCtxRetain has not returned for "));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   EXPECT_FALSE(report.complete);
   ASSERT_THAT(report.gpus, SizeIs(2));
-  EXPECT_THAT(report.gpus[0].failure, HasSubstr("cuDevicePrimaryCtxRetain has not come back"));
+  EXPECT_THAT(report.gpus[0].failure, HasSubstr("cuDevicePrimaryCtxRetain has not returned"));
 }
 
 // Results of the GPUs' processes lie in no folder, so nobody can remove them.
@@ -154,7 +154,7 @@ TEST(CliNode, NeedsNoFolder) {
 TEST(CliNode, AnOutputThatCannotBeWrittenCostsNoOther) {
   const TemporaryFolder folder;
   const CommandResult run =
-      test::run_command("mkdir " + folder.file("gone") + "; { while ! grep -q measured " + folder.file("err") +
+      test::run_command("mkdir " + folder.file("gone") + "; { while ! grep -q 'is done' " + folder.file("err") +
                         "; do sleep 0.02; done; rm -r " + folder.file("gone") +
                         "; } & " GPUTOPO_BINARY " node --node sim:h200x2 --only shared --attribute latency --json " +
                         folder.file("gone/n.json") + " --html " + folder.file("n.html") + " 2> " + folder.file("err") +
@@ -264,9 +264,9 @@ TEST(CliNode, RefusesInOneLine) {
   EXPECT_THAT(refusal("--node moon"), HasSubstr("unknown node 'moon'; use one of cuda, hip, sim:NAME"));
   EXPECT_THAT(refusal("--node sim:h200x3"), HasSubstr("did you mean sim:h200x2"));
   EXPECT_THAT(refusal("--node replay:/nowhere"), HasSubstr("/nowhere/links.json"));
-  EXPECT_THAT(refusal("--node sim:h200x2 --only moon"), HasSubstr("could not be measured"));
+  EXPECT_THAT(refusal("--node sim:h200x2 --only moon"), HasSubstr("was not measured"));
   EXPECT_THAT(refusal("--links-only --gpus-only"), HasSubstr("excludes"));
-  EXPECT_THAT(refusal("--node sim:h200x2 --json /tmp/one --html /tmp/one"), HasSubstr("one file"));
+  EXPECT_THAT(refusal("--node sim:h200x2 --json /tmp/one --html /tmp/one"), HasSubstr("same file"));
 }
 
 TEST(CliNode, ReadsNoDocumentThatIsBroken) {

@@ -49,7 +49,7 @@ TEST(CudaFaults, NoDevice) {
 
 TEST(CudaFaults, DriverTooOldNamesBothVersions) {
   EXPECT_THAT(cuda_message<DeviceError>("old_driver"),
-              HasSubstr("driver too old: it supports CUDA 8.0, needed is 9.0 or later"));
+              HasSubstr("driver too old: it supports CUDA 8.0, but gputopo needs 9.0 or later"));
 }
 
 TEST(CudaFaults, NoPermission) { EXPECT_THAT(cuda_message<DeviceError>("no_permission"), HasSubstr("permission")); }
@@ -73,7 +73,7 @@ TEST(CudaFaults, UnknownOrdinalSaysHowManyThereAre) {
     static_cast<void>(open_cuda_device(3));
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no cuda:3: this machine shows 1 CUDA device"));
+    EXPECT_THAT(error.what(), HasSubstr("there is no cuda:3: the driver reports 1 CUDA device"));
   }
 }
 
@@ -139,7 +139,7 @@ TEST(CudaFaults, ListingTellsWhyADriverCannotBeUsed) {
   {
     const test::FakeCuda fake("mismatch");
     EXPECT_TRUE(list_cuda_devices(problem).empty());
-    EXPECT_THAT(problem, HasSubstr("of different versions"));
+    EXPECT_THAT(problem, HasSubstr("have different versions"));
     EXPECT_FALSE(cuda_driver_present());
   }
   {
@@ -162,7 +162,7 @@ TEST(CudaFaults, ListingTellsWhyADriverCannotBeUsed) {
 TEST(CudaFaults, EveryStartingFailureIsExplained) {
   using namespace cuda;
   const std::string nowhere = "/nonexistent";
-  EXPECT_THAT(explain_failure(kErrorNoDevice, 0, nowhere), HasSubstr("shows no GPU"));
+  EXPECT_THAT(explain_failure(kErrorNoDevice, 0, nowhere), HasSubstr("reports no GPU"));
   EXPECT_THAT(explain_failure(kErrorInsufficientDriver, 0), HasSubstr("update the NVIDIA driver"));
   EXPECT_THAT(explain_failure(kErrorSystemNotReady, 0), HasSubstr("nvidia-fabricmanager"));
   EXPECT_THAT(explain_failure(kErrorSystemDriverMismatch, 0), HasSubstr("different versions"));

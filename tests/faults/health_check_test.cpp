@@ -22,7 +22,7 @@ constexpr int kGood = 0;
 constexpr int kBad = 1;
 constexpr int kNotJudged = 3;
 
-const std::string kWorse = "violation: l2 latency: 300 cycles, the baseline 281 cycles";
+const std::string kWorse = "violation: l2 latency: 300 cycles, baseline 281 cycles";
 
 class HealthCheck : public ::testing::Test {
  protected:
@@ -77,23 +77,24 @@ TEST_F(HealthCheck, GoodGpus) {
 TEST_F(HealthCheck, BadGpusDrainTheNodeWithTheReasons) {
   judge_by({{"cuda:0", {0, "ok"}},
             {"cuda:1", {1, "note: x\n" + kWorse + "\nviolation: another\nFAILED"}},
-            {"cuda:2", {1, "gputopo: error: cuInit has not come back for 5 s: the GPU or its driver hangs"}},
-            {"cuda:3", {4, "gputopo: error: the GPU is held by another gputopo"}}});
+            {"cuda:2", {1, "gputopo: error: cuInit has not returned for 5 s: the GPU or its driver hangs"}},
+            {"cuda:3", {4, "gputopo: error: the GPU is locked by another gputopo process"}}});
   for (const char* context : {"", "SLURM_SCRIPT_CONTEXT=epilog_slurmd"}) {
     EXPECT_EQ(check(context).exit_code, kBad);
     EXPECT_EQ(reason(), "update NodeName=n7 State=DRAIN Reason=gputopo cuda:1: " + kWorse.substr(11) +
-                            "; cuda:2: error: cuInit has not come back for 5 s: the GPU or its driver hangs\n");
+                            "; cuda:2: error: cuInit has not returned for 5 s: the GPU or its driver hangs\n");
   }
 }
 
 // None of these answers says that a GPU is good or bad.
 TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
   const std::map<std::string, Answer> unknown = {
-      {"held by another user for ever", {4, "gputopo: error: the GPU at 0000:0f:00.0 is held by another gputopo"}},
+      {"held by another user for ever",
+       {4, "gputopo: error: the GPU at 0000:0f:00.0 is locked by another gputopo process"}},
       {"interrupted", {130, "note: x"}},
       {"a command line that this version does not know", {2, "gputopo: error: --quick"}},
       {"not installed", {127, "gputopo: not found"}},
-      {"disturbed", {1, "violation: l2 latency: disturbed: another program was at work, the baseline 281 cycles"}},
+      {"disturbed", {1, "violation: l2 latency: disturbed: another program was at work, baseline 281 cycles"}},
   };
   for (const auto& [what, answer] : unknown) {
     judge_by({{"cuda:0", {0, "ok"}}, {"cuda:1", answer}});
@@ -116,11 +117,11 @@ TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
 
 // Slurm drains the node for any other exit code.
 TEST_F(HealthCheck, WhatIsNotJudgedDrainsNoNodeInAnEpilog) {
-  judge_by({{"cuda:0", {4, "gputopo: error: the GPU is held by another gputopo"}}});
+  judge_by({{"cuda:0", {4, "gputopo: error: the GPU is locked by another gputopo process"}}});
   const CommandResult result = check("SLURM_SCRIPT_CONTEXT=epilog_slurmd");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(reason(), IsEmpty());
-  EXPECT_THAT(read_file(folder_.file("logged")), AllOf(HasSubstr("n7: not judged: cuda:0"), HasSubstr("held by")));
+  EXPECT_THAT(read_file(folder_.file("logged")), AllOf(HasSubstr("n7: not judged: cuda:0"), HasSubstr("locked by")));
 }
 
 TEST_F(HealthCheck, ANodeThatCannotBeDrainedIsBadNevertheless) {

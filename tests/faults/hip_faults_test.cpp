@@ -93,7 +93,7 @@ TEST_F(HipVersions, ACompilerOfAnotherVersionIsNone) {
   install("a/libhiprtc.so.7", GPUTOPO_FAKE_HIP_LIBRARY);
   const test::CommandResult result = discover();
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("no HIP compiler that belongs to libamdhip64.so.6"),
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no HIP compiler for libamdhip64.so.6"),
                                 HasSubstr("libhiprtc.so.6 could not be loaded")));
 }
 
@@ -120,7 +120,7 @@ TEST(HipFaults, UnknownOrdinalSaysHowManyThereAre) {
     static_cast<void>(open_hip_device(2));
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no hip:2: this machine shows 1 HIP device"));
+    EXPECT_THAT(error.what(), HasSubstr("there is no hip:2: the runtime reports 1 HIP device"));
   }
 }
 
@@ -164,7 +164,7 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
   // The roll call, one or more spins to wake the GPU, fills and chases: the fault comes during the second attribute.
   const test::CommandResult result = discover_with("memory_fault=40");
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault of the GPU at 0xdead0000"), HasSubstr("dmesg")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault on the GPU at 0xdead0000"), HasSubstr("dmesg")));
   const Topology found = read_json(read_file(folder.file("memory_fault=40.json")));
   EXPECT_FALSE(found.complete);
   EXPECT_TRUE(found.find_attribute("lds", "latency")->available());
@@ -180,11 +180,11 @@ TEST(HipFaults, AMemoryFaultIsAFailureWhateverElseFails) {
   const test::CommandResult full =
       test::run_command("timeout -s KILL 60 " GPUTOPO_BINARY " --device hip:0 --quiet --full --only l2.ways");
   EXPECT_EQ(full.exit_code, 1) << full.err;
-  EXPECT_THAT(full.err, HasSubstr("memory access fault of the GPU"));
+  EXPECT_THAT(full.err, HasSubstr("memory access fault on the GPU"));
   const test::CommandResult unwritten = test::run_command(
       "timeout -s KILL 60 " GPUTOPO_BINARY " --device hip:0 --quiet --only lds --attribute latency,banks >/dev/full");
   EXPECT_EQ(unwritten.exit_code, 1) << unwritten.err;
-  EXPECT_THAT(unwritten.err, AllOf(HasSubstr("memory access fault of the GPU"), HasSubstr("standard output")));
+  EXPECT_THAT(unwritten.err, AllOf(HasSubstr("memory access fault on the GPU"), HasSubstr("standard output")));
 }
 
 // With a masked CU, all programs run except those that name CUs.
@@ -193,7 +193,7 @@ TEST(HipFaults, MaskedCusCannotBeNamed) {
   named.exclusive = true;
   named.sm = 3;
   EXPECT_THAT(hip_message<NotSupportedError>("masked", "mi210", GPUTOPO_FAKE_HIP_LIBRARY, named),
-              AllOf(HasSubstr("SM 3 cannot be named"), HasSubstr("mask")));
+              AllOf(HasSubstr("SM 3 cannot be selected"), HasSubstr("mask")));
   const test::FakeHip fake("masked");
   const std::unique_ptr<Device> device = open_hip_device(0);
   EXPECT_FALSE(device->info().physical_sm_ids.has_value());
@@ -270,9 +270,9 @@ TEST(HipWarnings, OtherProcessesAtWork) {
 
 TEST(HipWarnings, ClocksHeldDown) {
   EXPECT_THAT(warnings_of("slow", "mi210"), ElementsAre(HasSubstr("ran at 850 of 1700 MHz: ")));
-  EXPECT_THAT(warnings_of("slow", "mi210-busy"), Contains(HasSubstr("held down by its power limit")));
+  EXPECT_THAT(warnings_of("slow", "mi210-busy"), Contains(HasSubstr("limited by its power limit")));
   EXPECT_THAT(warnings_of("slow", "mi210-slow"),
-              ElementsAre(HasSubstr("held down by power_dpm_force_performance_level, which is low")));
+              ElementsAre(HasSubstr("limited by power_dpm_force_performance_level=low")));
   EXPECT_THAT(warnings_of("", "mi210-slow"), IsEmpty());
 }
 
@@ -288,14 +288,13 @@ TEST(HipCompiler, IsNotAskedForTargetsThatItDoesNotKnow) {
     const Program program = test::kChase;
     static_cast<void>(open_hip_device(0)->run({&program, 1}));
   });
-  EXPECT_THAT(message, HasSubstr("the compiler of HIP 5.6 does not know gfx942: install ROCm 5.7 or later"));
+  EXPECT_THAT(message, HasSubstr("the compiler of HIP 5.6 does not support gfx942: install ROCm 5.7 or later"));
 }
 
 TEST(HipCompiler, NeedsItsBuiltins) {
   if (dlopen("libhiprtc-builtins.so.5", RTLD_LAZY) != nullptr) GTEST_SKIP() << "they are installed";
-  EXPECT_THAT(
-      hip_message<DeviceError>("version=50700000"),
-      AllOf(HasSubstr("libhiprtc-builtins.so.5, which is not there"), HasSubstr("libhiprtc-builtins5 (Debian")));
+  EXPECT_THAT(hip_message<DeviceError>("version=50700000"),
+              AllOf(HasSubstr("libhiprtc-builtins.so.5, which is missing"), HasSubstr("libhiprtc-builtins5 (Debian")));
 }
 
 // Like a gated clock, or a counter of something else.

@@ -163,7 +163,7 @@ def problem_of(command, environment, mode, call, budget, longest):
         return problem
     error = result.stderr.decode(errors="replace")
     if mode == "hang":
-        if f"{call} has not come back" not in error and f"{call.removesuffix('_v2')} has not come back" not in error:
+        if f"{call} has not returned" not in error and f"{call.removesuffix('_v2')} has not returned" not in error:
             return f"does not name the call after {time.monotonic() - begin:.1f} s: {error}"
         if result.returncode != 1:
             return f"ended with {result.returncode} although the call hung"
@@ -184,7 +184,7 @@ def problem_of_list(binary, environment, mode, call, longest, other):
         if not any(line.split()[:1] == [spec] for line in lines):
             return f"list does not show {spec}: {result.stdout} {result.stderr}"
     # The backend chooses the calls of a list, but it must name what it leaves out.
-    if mode == "hang" and "has not come back" in (error := result.stderr.decode()) and f" {call} has not" not in error:
+    if mode == "hang" and "has not returned" in (error := result.stderr.decode()) and f" {call} has not" not in error:
         return f"list does not name the call: {error}"
     return None
 

@@ -59,7 +59,7 @@ TEST(MachineFileFaults, TheGoodOneIsAccepted) { EXPECT_EQ(message_for(good_machi
 TEST(MachineFileFaults, AValueMayStandBesideItsSource) {
   EXPECT_EQ(parse_machine(good_machine().dump()).caches[0].size_bytes, 16384u);
   EXPECT_THAT(message_with("/caches/0/size_bytes", {{"value", 16384}}),
-              HasSubstr("caches[0].size_bytes: a \"value\" needs its \"source\""));
+              HasSubstr("caches[0].size_bytes: a \"value\" requires a \"source\""));
   EXPECT_THAT(message_with("/caches/0/size_bytes", {{"value", 16384}, {"source", "x"}, {"gess", true}}),
               HasSubstr("caches[0].size_bytes.gess"));
 }
@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Fault{"/machine_version", 2, "machine_version", "2 is not 1"},
         Fault{"/machine_version", "1", "machine_version", "not a whole number"},
-        Fault{"/info/memory_bytes", 1, "info.memory_bytes", "no more than the cache"},
-        Fault{"/info/max_threads_per_block", 0, "info.max_threads_per_block", "less than a warp of 32"},
+        Fault{"/info/memory_bytes", 1, "info.memory_bytes", "not larger than the cache"},
+        Fault{"/info/max_threads_per_block", 0, "info.max_threads_per_block", "less than the warp size of 32"},
         Fault{"/info/memory_bus_bits", 0, "info.memory_bus_bits", "not more than zero"},
         Fault{"/timer_cycles", 1e12, "timer_cycles", "not between 0 and 1000"},
         Fault{"/colour", "green", "colour", "unknown field; the fields here are machine_version, info"},
@@ -97,14 +97,14 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/caches/0/size_bytes", 0, "caches[0].size_bytes", "whole number of lines"},
         Fault{"/caches/0/size_bytes", 16400, "caches[0].size_bytes", "whole number of lines"},
         Fault{"/caches/0/size_bytes", 1ull << 50, "caches[0].size_bytes", "is more than"},
-        Fault{"/caches/0/size_bytes", 8192, "caches[0] less the carve-out of 8192", "hold no line"},
-        Fault{"/caches/0/ways", 5, "caches[0].ways", "no whole sets of 5 ways"},
+        Fault{"/caches/0/size_bytes", 8192, "caches[0] with a carve-out of 8192 bytes", "cannot hold one line"},
+        Fault{"/caches/0/ways", 5, "caches[0].ways", "cannot be divided into sets of 5 ways"},
         Fault{"/caches/0/replacement", "mru", "caches[0].replacement", "lru, tree_plru, random, fifo"},
         Fault{"/caches/0/index", 3, "caches[0].index", "modulo, xor_fold, mixed"},
         Fault{"/caches/0/unified", 1, "caches[0].unified", "true or false"},
         Fault{"/caches/0/instances", 0, "caches[0].instances", "between 1 and 64"},
-        Fault{"/caches/0/id", "memory", "caches[0].id", "not a name for a cache"},
-        Fault{"/caches/1/id", "l1", "caches[1].id", "there twice"},
+        Fault{"/caches/0/id", "memory", "caches[0].id", "reserved"},
+        Fault{"/caches/1/id", "l1", "caches[1].id", "used twice"},
         Fault{"/caches/1/instances", 2, "caches[1].instances", "must be 1 for scope gpu"},
         Fault{"/caches/1/partitions", 3, "caches[1].partitions", "do not divide"},
         Fault{"/caches/1/set_ways", {1, 2}, "caches[1].set_ways", "the sets hold 3 lines"},
@@ -115,23 +115,23 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/spaces/global/path/0/cache", "l3", "spaces.global.path[0].cache", "not the id of a cache"},
         Fault{"/spaces/global/path/0/latency_cycles", 0, "spaces.global.path[0].latency_cycles", "more than zero"},
         Fault{"/spaces/global/path/0/latency_cycles", 250, "spaces.global.path[1].latency_cycles",
-              "less than the stop before"},
+              "less than that of the previous stop"},
         Fault{"/spaces/global/path/0/far_latency_cycles", 40, "spaces.global.path[0].far_latency_cycles",
               "one partition"},
         Fault{"/spaces/global/path/1/far_latency_cycles", 0, "spaces.global.path[1].far_latency_cycles",
               "near latency"},
         Fault{"/spaces/global/memory_latency_cycles", 100, "spaces.global.memory_latency_cycles",
-              "less than the last cache"},
+              "less than that of the last cache"},
         Fault{"/spaces/shared/path", {{{"cache", "l1"}, {"latency_cycles", 3}}}, "spaces.shared.path", "must be empty"},
         Fault{"/tlbs/0/page_bytes", 3000, "tlbs[0].page_bytes", "power of two"},
-        Fault{"/tlbs/0/ways", 5, "tlbs[0].ways", "no whole sets"},
+        Fault{"/tlbs/0/ways", 5, "tlbs[0].ways", "cannot be divided into sets"},
         Fault{"/tlbs/0/set_ways", {16, 0}, "tlbs[0].set_ways", "at least one way"},
         Fault{"/tlbs/0/miss_cycles", 1e300, "tlbs[0].miss_cycles", "is more than"},
-        Fault{"/texture_tlbs/0/ways", 5, "texture_tlbs[0].ways", "no whole sets"},
+        Fault{"/texture_tlbs/0/ways", 5, "texture_tlbs[0].ways", "cannot be divided into sets"},
         Fault{"/caches/1/partitions", 4096, "caches[1].partitions", "is more than 64"},
         Fault{"/info/l2_bytes", 1ull << 63, "info.l2_bytes", "is more than"},
         Fault{"/info/sm_count", {{"deep", {1, 2}}}, "info.sm_count", "an object is not a whole number"},
-        Fault{"/info/name", std::vector<int>(100, 1), "info.name", "a list is not a text"},
+        Fault{"/info/name", std::vector<int>(100, 1), "info.name", "a list is not a string"},
         Fault{"/bandwidths/l7", {{"read_bytes_per_second", 1}}, "bandwidths.l7", "not the id of a cache"},
         Fault{"/bandwidths/memory/read_bytes_per_second", 0, "bandwidths.memory.read_bytes_per_second",
               "more than zero"},
@@ -142,14 +142,14 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/info/carve_outs_bytes", {8192, 0}, "info.carve_outs_bytes", "ascend"},
         Fault{"/info/name", "", "info.name", "must not be empty"},
         Fault{"/info/spaces", json::array(), "info.spaces", "unknown field"},
-        Fault{"/info/xcd_count", 3, "info.xcd_count", "do not divide the 4 SMs evenly"},
-        Fault{"/info/xcd_count", 0, "info.xcd_count", "do not divide"},
-        Fault{"/info/physical_sm_ids", {1, 2, 3}, "info.physical_sm_ids", "are 3 and not one for each"},
+        Fault{"/info/xcd_count", 3, "info.xcd_count", "does not divide the 4 SMs evenly"},
+        Fault{"/info/xcd_count", 0, "info.xcd_count", "does not divide"},
+        Fault{"/info/physical_sm_ids", {1, 2, 3}, "info.physical_sm_ids", "has 3 entries, not one for each"},
         Fault{"/info/physical_sm_ids", {1, 2, 2, 3}, "info.physical_sm_ids", "ascend"},
-        Fault{"/caches/0/scope", "group", "caches[0].scope", "sm_groups does not say"},
+        Fault{"/caches/0/scope", "group", "caches[0].scope", "group requires sm_groups"},
         Fault{"/caches/0/scope", "xcd", "caches[0].scope", "xcd_count"},
         Fault{"/sm_groups", {{0, 1}, {2}}, "sm_groups", "names 3 of the 4 SMs"},
-        Fault{"/sm_groups", {{0, 1}, {1, 2, 3}}, "sm_groups[1]", "SM 1 is there twice"},
+        Fault{"/sm_groups", {{0, 1}, {1, 2, 3}}, "sm_groups[1]", "SM 1 is listed twice"},
         Fault{"/sm_groups", {{0, 1, 2, 4}}, "sm_groups[0]", "there is no SM 4"}));
 
 TEST(MachineFileFaults, GroupsStayOnADie) {
@@ -165,7 +165,7 @@ TEST(MachineFileFaults, ClustersNeedGroupsAndWhatTheyDeliver) {
   const json clusters = {{"max_size", 4},
                          {"latency_cycles", 180},
                          {"bandwidths", {{{"cluster_size", 2}, {"read_bytes_per_second", 1e12}}}}};
-  EXPECT_THAT(message_with("/clusters", clusters), HasSubstr("clusters: sm_groups does not say"));
+  EXPECT_THAT(message_with("/clusters", clusters), HasSubstr("clusters: requires sm_groups"));
   json machine = good_machine();
   machine["sm_groups"] = {{0, 1}, {2, 3}};
   machine["clusters"] = clusters;
@@ -180,9 +180,9 @@ TEST(MachineFileFaults, ClustersNeedGroupsAndWhatTheyDeliver) {
   EXPECT_THAT(with("/clusters/spread_cycles", 180), HasSubstr("clusters.spread_cycles"));
   EXPECT_THAT(with("/clusters/bandwidths", json::array()), HasSubstr("clusters.bandwidths: must not be empty"));
   EXPECT_THAT(with("/clusters/bandwidths/1", {{"cluster_size", 2}, {"read_bytes_per_second", 1e12}}),
-              HasSubstr("clusters.bandwidths[1].cluster_size: must ascend"));
+              HasSubstr("clusters.bandwidths[1].cluster_size: must be larger"));
   const json bulk = {{"overhead_cycles", 170}, {"issue_cycles", 40}, {"bytes_per_cycle", 64}};
-  EXPECT_THAT(with("/bulk_copies", bulk), HasSubstr("bulk_copies: there is no space 'global_bypass_l1'"));
+  EXPECT_THAT(with("/bulk_copies", bulk), HasSubstr("bulk_copies: requires the space 'global_bypass_l1'"));
 }
 
 TEST(MachineFileFaults, WhatIsMissingIsNamed) {
@@ -192,15 +192,15 @@ TEST(MachineFileFaults, WhatIsMissingIsNamed) {
 }
 
 TEST(MachineFileFaults, WhatIsNoJsonSaysWhere) {
-  EXPECT_THAT(message_for("{\n  \"machine_version\": 1,\n  oops\n}"), HasSubstr("not JSON at line 3, column 3"));
-  EXPECT_THAT(message_for(""), HasSubstr("not JSON"));
+  EXPECT_THAT(message_for("{\n  \"machine_version\": 1,\n  oops\n}"), HasSubstr("invalid JSON at line 3, column 3"));
+  EXPECT_THAT(message_for(""), HasSubstr("invalid JSON"));
   EXPECT_THAT(message_for("[]"), HasSubstr("machine file: is not an object"));
 }
 
 TEST(MachineFileFaults, WhatIsTooDeepOrTooLargeSaysWhere) {
   std::string deep = R"({"machine_version": 1, "info": )";
   for (int i = 0; i < 1'000'000; ++i) deep += "[";
-  EXPECT_THAT(message_for(deep), AllOf(HasSubstr("machine file: 'info[0][0]"), HasSubstr("more than 64 lists")));
+  EXPECT_THAT(message_for(deep), AllOf(HasSubstr("machine file: 'info[0][0]"), HasSubstr("more than 64 nested lists")));
   EXPECT_THAT(message_for("{\"machine_version\": 1,\n \"timer_cycles\": 1e600}"),
               HasSubstr("machine file: a number that is too large at line 2, column"));
   EXPECT_THAT(message_for(R"({"machine_version": 1, "machine_version": 1})"), HasSubstr("'machine_version' twice"));
@@ -259,12 +259,12 @@ TEST(DeviceNames, AnUnknownFormListsTheValidOnes) {
 }
 
 TEST(DeviceNames, AnUnknownMachineListsAllNearestFirst) {
-  EXPECT_THAT(usage_for("sim:h20"), AllOf(HasSubstr("there are h200,"), HasSubstr("v100"), HasSubstr("gt200")));
+  EXPECT_THAT(usage_for("sim:h20"), AllOf(HasSubstr("use one of h200,"), HasSubstr("v100"), HasSubstr("gt200")));
 }
 
 TEST(DeviceNames, AGpuHasANumber) {
   for (const std::string spec : {"cuda:x", "cuda:-1", "cuda:0x", "cuda:99999999999"}) {
-    EXPECT_THAT(usage_for(spec), HasSubstr("is not the number of a GPU"));
+    EXPECT_THAT(usage_for(spec), HasSubstr("is not a GPU number"));
   }
 }
 

@@ -107,7 +107,7 @@ TEST(OutputFile, ADiskIsRefused) {
   if (::mknod(folder.file("disk").c_str(), S_IFBLK | 0600, kNoDriver) != 0) GTEST_SKIP() << "only root makes devices";
   const CommandResult result = run_command(kShortRun + "--json " + folder.file("disk"));
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("it is a disk, not a file; name a file"));
+  EXPECT_THAT(result.err, HasSubstr("it is a block device, not a file; name a file"));
 }
 
 TEST(OutputFile, ALinkStaysALinkAndLeadsToTheReport) {
@@ -133,7 +133,7 @@ TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
   if (::lchown(folder.file("a.json").c_str(), kNobody, kNobody) != 0) GTEST_SKIP() << "only root gives files away";
   const CommandResult result = run_command(kShortRun + "--json " + folder.file("a.json"));
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("a symbolic link of another user; name the file that it leads to"));
+  EXPECT_THAT(result.err, HasSubstr("a symbolic link that belongs to another user; name the file that it points to"));
   EXPECT_EQ(read_file(folder.file("precious")), "old");
 }
 
@@ -162,8 +162,8 @@ TEST(OutputFile, AFolderThatIsALinkOfAnotherUserIsNotFollowed) {
       for (const char* option : {"--json ", "--record ", "--raw ", "--html "}) {
         const CommandResult result = run_command(kShortRun + option + path);
         EXPECT_EQ(result.exit_code, 1) << path;
-        EXPECT_THAT(result.err, HasSubstr("its folder 'link' is a symbolic link of another user; name the folder that "
-                                          "it leads to"));
+        EXPECT_THAT(result.err, HasSubstr("its folder 'link' is a symbolic link that belongs to another user; name the "
+                                          "folder that it points to"));
       }
     }
   }
@@ -229,7 +229,7 @@ TEST(OutputFile, TwoOutputsThatAreOneFileAreRefusedFirst) {
                               "--csv link --html hard", "--record x --json $PWD/x", "--raw x --json x"}) {
     const CommandResult result = run_command(in_folder + kShortRun + outputs);
     EXPECT_EQ(result.exit_code, 2) << outputs;
-    EXPECT_THAT(result.err, HasSubstr("two outputs, of which one would be lost: name another file")) << outputs;
+    EXPECT_THAT(result.err, HasSubstr("target of two outputs, so one would be lost: choose another file")) << outputs;
     EXPECT_THAT(result.out, IsEmpty());
   }
   EXPECT_EQ(read_file(folder.file("file")), "old");
@@ -312,7 +312,7 @@ TEST(FullDisk, AsStandardOutputIsAnErrorAfterTheFiles) {
     const CommandResult result = run_command(command + " >/dev/full");
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_EQ(result.err,
-              "gputopo: error: cannot write to standard output: No space left on device; send it elsewhere\n");
+              "gputopo: error: cannot write to standard output: No space left on device; redirect it elsewhere\n");
     EXPECT_TRUE(is_report(folder.file("a.json")));
   }
   EXPECT_EQ(run_command(kShortRun + ">/dev/full 2>/dev/full").exit_code, 1);
@@ -338,7 +338,8 @@ TEST(StandardStreams, AClosedStandardOutputIsAnErrorAndNoFileTakesItsPlace) {
   for (const char* end : {" >&-", " >&- <&-"}) {
     const CommandResult result = run_command(kShortRun + "--json " + folder.file("a.json") + end);
     EXPECT_EQ(result.exit_code, 1);
-    EXPECT_EQ(result.err, "gputopo: error: cannot write to standard output: it is closed; send it somewhere\n");
+    EXPECT_EQ(result.err,
+              "gputopo: error: cannot write to standard output: it is closed; redirect it to a file or a pipe\n");
     EXPECT_TRUE(is_report(folder.file("a.json")));
     EXPECT_EQ(run_command(std::string(GPUTOPO_BINARY " list") + end).exit_code, 1);
   }

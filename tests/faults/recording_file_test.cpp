@@ -109,9 +109,9 @@ TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
   StepResult timed{.loads = 64, .latencies = std::vector<std::uint32_t>(8, 38), .histogram = {0, 64}};
   EXPECT_EQ(steps({warm, timed}), "opened");
   EXPECT_THAT(steps({warm}), HasSubstr("one result for each step"));
-  EXPECT_THAT(steps({warm, warm}), HasSubstr("steps[1] has 0 latencies, and its program keeps 8"));
-  EXPECT_THAT(steps({timed, timed}), HasSubstr("steps[0] has 8 latencies, and its program keeps 0"));
-  EXPECT_THAT(steps({{}, timed}), HasSubstr("steps[0] is of 0 loads, and its program's of 64"));
+  EXPECT_THAT(steps({warm, warm}), HasSubstr("steps[1] has 0 latencies, but its program keeps 8"));
+  EXPECT_THAT(steps({timed, timed}), HasSubstr("steps[0] has 8 latencies, but its program keeps 0"));
+  EXPECT_THAT(steps({{}, timed}), HasSubstr("steps[0] has 0 loads, but its program has 64"));
   timed.histogram = {0, 63};
   EXPECT_THAT(steps({warm, timed}), HasSubstr("steps[1] has a histogram of 63 loads"));
 
@@ -144,7 +144,7 @@ TEST_F(RecordingFile, WithAProgramThatIsNotKnown) {
 
 TEST_F(RecordingFile, OfAnAnswerWithItsPlace) {
   EXPECT_THAT(message_for(recording_of(to_text(two_steps()), {.data = ChaseResult{}})),
-              AllOf(HasSubstr("answer 1 to its program 1 ('chase exclusive=0"), Not(HasSubstr("\n"))));
+              AllOf(HasSubstr("answer 1 to program 1 ('chase exclusive=0"), Not(HasSubstr("\n"))));
 }
 
 TEST_F(RecordingFile, OfADeviceThatCannotBe) {

@@ -136,7 +136,8 @@ TEST_F(TurnsOnAGpu, APipeOfAnotherUserIsRefusedFirst) {
   for (const char* option : {"--json ", "--html ", "--record "}) {
     const CommandResult result = run_command("timeout 30 " + kQuickRun + option + fifo);
     EXPECT_EQ(result.exit_code, 1);
-    EXPECT_EQ(result.err, "gputopo: error: cannot write '" + fifo + "': it is a pipe of another user; name a file\n");
+    EXPECT_EQ(result.err,
+              "gputopo: error: cannot write '" + fifo + "': it is a pipe that belongs to another user; name a file\n");
     EXPECT_FALSE(fs::exists(lock_file())) << "it is said before anything is measured";
   }
   EXPECT_EQ(
@@ -192,7 +193,7 @@ TEST_F(TurnsOnAGpu, ALockThatIsNeverGivenBackIsWaitedForWithinALimit) {
   const CommandResult result = run_command(kQuickRun + "--max-wait 1.5");
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(result.err, AllOf(HasSubstr("gputopo: waiting up to 1.5 s for the GPU at 0000:0f:00.0"),
-                                HasSubstr("gputopo: error: still after 1.5 s, the GPU at 0000:0f:00.0 is held by "),
+                                HasSubstr("gputopo: error: waited 1.5 s, but the GPU at 0000:0f:00.0 is locked by "),
                                 HasSubstr(lock.name())));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   const CommandResult at_once = run_command(kQuickRun + "--no-wait");

@@ -126,7 +126,7 @@ TEST(LibraryDiscover, OptionsThatAreWrong) {
     change(quick.options);
     expect(kQuickDevice, quick.options, GPUTOPO_ERROR_ARGUMENT, text);
   };
-  with([](gputopo_options& o) { o.elements = nullptr; }, "options.elements is NULL, with a count of 1");
+  with([](gputopo_options& o) { o.elements = nullptr; }, "options.elements is NULL, but its count is 1");
   static const char* kNames[] = {"l1", nullptr};
   with([](gputopo_options& o) { o.attributes = kNames, o.attribute_count = 2; }, "options.attributes[1] is NULL");
   for (const double budget : {0.0, -1.0, std::nan(""), static_cast<double>(INFINITY)}) {

@@ -66,7 +66,7 @@ TEST_F(LibraryDriver, FailsInOneLine) {
   setenv("GPUTOPO_FAKE_CUDA", "no_device", 1);
   gputopo_report* report = nullptr;
   EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_DEVICE);
-  EXPECT_THAT(gputopo_last_error(), HasSubstr("the driver is there but shows no GPU"));
+  EXPECT_THAT(gputopo_last_error(), HasSubstr("the driver is installed but reports no GPU"));
   unsetenv("GPUTOPO_FAKE_CUDA");
 }
 
@@ -76,7 +76,7 @@ TEST_F(LibraryDriver, TakesTurns) {
   gputopo_report* report = nullptr;
   quick_.options.wait = 0;
   EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_BUSY);
-  EXPECT_THAT(gputopo_last_error(), StartsWith("another discovery measures the GPU at 0000:0f:00.0"));
+  EXPECT_THAT(gputopo_last_error(), StartsWith("another discovery is measuring the GPU at 0000:0f:00.0"));
   // The holder of the lock may never release it.
   quick_.options.wait = 1;
   quick_.options.max_wait_seconds = 0.2;
@@ -225,7 +225,7 @@ TEST_F(LibraryDriver, OneThatAbortsCostsTheCallerNothing) {
     gputopo_device** devices = nullptr;
     char* problem = nullptr;
     if (gputopo_list(&devices, &problem) != GPUTOPO_OK) return 1;
-    const bool is_named = std::strstr(problem, "cuda: cuInit ended its process by signal 6 (SIGABRT)") != nullptr;
+    const bool is_named = std::strstr(problem, "cuda: cuInit ended its process with signal 6 (SIGABRT)") != nullptr;
     const bool has_others = devices[0] != nullptr && std::strncmp(devices[0]->spec, "sim:", 4) == 0;
     gputopo_devices_free(devices);
     gputopo_string_free(problem);
@@ -248,7 +248,7 @@ TEST_F(LibraryDriver, ACallThatHangsIsGivenUp) {
     quick_.options.user = &questions;
     gputopo_report* report = nullptr;
     if (gputopo_discover("cuda:0", &quick_.options, &report) != GPUTOPO_ERROR_DEVICE_LOST) return 1;
-    if (std::strstr(gputopo_last_error(), "does not come back") == nullptr) return 2;
+    if (std::strstr(gputopo_last_error(), "does not return") == nullptr) return 2;
     // A second call does not wait again.
     if (gputopo_discover("cuda:0", &quick_.options, &report) != GPUTOPO_ERROR_DEVICE_LOST) return 3;
     const Quick simulated;

@@ -94,7 +94,7 @@ TEST_F(LibraryReport, GivesGroupsOfSms) {
 TEST_F(LibraryReport, SaysWhyThereIsNoValue) {
   double number = 7;
   EXPECT_EQ(gputopo_number(report_.get(), "l3.size", &number, nullptr, nullptr), GPUTOPO_UNAVAILABLE);
-  EXPECT_STREQ(gputopo_last_error(), "the report of NVIDIA H200 has no value of l3.size");
+  EXPECT_STREQ(gputopo_last_error(), "the report of NVIDIA H200 has no value for l3.size");
   EXPECT_EQ(number, 7) << "a failure changes nothing";
   EXPECT_EQ(gputopo_get(report_.get(), "l3.size", &value_), GPUTOPO_UNAVAILABLE);
   EXPECT_EQ(value_.reason, GPUTOPO_REASON_NOT_IN_REPORT);
@@ -109,7 +109,7 @@ TEST_F(LibraryReport, NamesTheNearestOfAnUnknownPath) {
   double number = 0;
   EXPECT_EQ(gputopo_number(report_.get(), "l2.latncy", &number, nullptr, nullptr), GPUTOPO_ERROR_NAME);
   EXPECT_STREQ(gputopo_last_error(),
-               "no value is called 'l2.latncy'; the nearest are l2.latency, l2.latency_patterns, l1.latency");
+               "no value is called 'l2.latncy'; the closest names are l2.latency, l2.latency_patterns, l1.latency");
   for (const char* path : {"", ".", "l2", "l2.", ".size", "\xff", "\n"}) {
     EXPECT_EQ(gputopo_get(report_.get(), path, &value_), GPUTOPO_ERROR_NAME) << path;
     EXPECT_THAT(gputopo_last_error(), ::testing::Not(HasSubstr("\n")));
@@ -137,7 +137,7 @@ TEST_F(LibraryReport, RendersEveryFormat) {
   }
   char* text = nullptr;
   EXPECT_EQ(gputopo_render(report_.get(), "jsn", &text, nullptr), GPUTOPO_ERROR_NAME);
-  EXPECT_THAT(gputopo_last_error(), StartsWith("no format is called 'jsn'; did you mean json? there are "));
+  EXPECT_THAT(gputopo_last_error(), StartsWith("unknown format 'jsn'; did you mean json? the formats are "));
   EXPECT_EQ(text, nullptr);
 }
 
@@ -219,7 +219,7 @@ TEST(LibraryBadInput, WrongHandlesAreFoundOut) {
   int32_t complete = 0;
   for (auto* wrong : {freed, reinterpret_cast<gputopo_report*>(&on_the_stack), reinterpret_cast<gputopo_report*>(1)}) {
     EXPECT_EQ(gputopo_number(wrong, "l2.size", &number, nullptr, nullptr), GPUTOPO_ERROR_HANDLE);
-    EXPECT_STREQ(gputopo_last_error(), "this is no report: it was freed, or never was one; load or discover one");
+    EXPECT_STREQ(gputopo_last_error(), "this is not a report: it was freed, or never was one; load or discover one");
     EXPECT_EQ(gputopo_get(wrong, "l2.size", &value), GPUTOPO_ERROR_HANDLE);
     EXPECT_EQ(gputopo_render(wrong, "json", &text, nullptr), GPUTOPO_ERROR_HANDLE);
     EXPECT_EQ(gputopo_complete(wrong, &complete), GPUTOPO_ERROR_HANDLE);

@@ -47,7 +47,7 @@ class Reports(unittest.TestCase):
         self.assertIsNone(self.report.get("shared.miss_penalty"))
         with self.assertRaises(gputopo.UnknownName) as unknown:
             self.report.get("l2.latncy")
-        self.assertIn("the nearest are l2.latency", str(unknown.exception))
+        self.assertIn("the closest names are l2.latency", str(unknown.exception))
         self.assertIsInstance(unknown.exception, KeyError)
         with self.assertRaises(gputopo.UnknownName):
             self.report["l2.size\0"]
@@ -181,7 +181,7 @@ class Package(unittest.TestCase):
     def test_says_which_library_is_missing(self) -> None:
         environment = {**os.environ, "GPUTOPO_LIBRARY": "/no/such/library"}
         done = subprocess.run([sys.executable, "-c", "import gputopo"], capture_output=True, env=environment)
-        self.assertIn(b"ImportError: libgputopo.so.0 cannot be loaded; install it, or name it in GPUTOPO_LIBRARY", done.stderr)
+        self.assertIn(b"ImportError: libgputopo.so.0 cannot be loaded; install it, or set GPUTOPO_LIBRARY to its path", done.stderr)
 
 
 if __name__ == "__main__":

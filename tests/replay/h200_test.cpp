@@ -73,7 +73,7 @@ TEST_F(RecordedH200, HoldsNothingOfAnotherMethod) {
   const Topology asked = discover(*device, {.methods = {"change-point"}});
   const Attribute& theirs = *asked.find_attribute("l1", "change_point_size");
   EXPECT_EQ(theirs.reason, Reason::kDeviceError);
-  EXPECT_THAT(theirs.detail, testing::HasSubstr("the recording does not hold a program that this needs"));
+  EXPECT_THAT(theirs.detail, testing::HasSubstr("the recording does not contain a program that this"));
   for (const char* element : {"l1", "texture", "readonly", "constant_l1", "constant_l15", "l2"}) {
     EXPECT_EQ(*asked.find_attribute(element, "size"), of(element, "size")) << element;
     EXPECT_EQ(topology_->find_attribute(element, "change_point_size"), nullptr) << element;

@@ -12,6 +12,7 @@ import check_includes
 import check_limits
 import check_names
 import check_throwing_calls
+import texts
 
 
 class Includes(unittest.TestCase):
@@ -64,6 +65,26 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertIn("no layer colour", found[0])
         self.assertIn("c.h is neither", found[1])
+
+
+class Texts(unittest.TestCase):
+    def texts(self, name, source):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, name)
+            path.write_text(source)
+            return [(line, text) for line, text in texts.texts_of(path) if texts.is_text(text)]
+
+    def test_adjacent_literals_are_one_text(self):
+        self.assertEqual(self.texts("a.cpp", 'f("l2.size");  // "no text"\nf("one text "\n  "on two lines", \'"\');\n'),
+                         [(2, "one text on two lines")])
+        self.assertEqual(self.texts("a.py", 'print(f"one {text}")  # "no text"\n'), [(1, "one {text}")])
+
+    def test_device_code_is_none(self):
+        self.assertEqual(self.texts("a.cpp", 'f("mov.u32 %a, %b;\\n", R"(  ld.global.u32 %r, [%a];\n)");'), [])
+
+    def test_rules(self):
+        self.assertEqual(len(texts.violations("failed: Of a name that there is not the error is not told")), 3)
+        self.assertEqual(texts.violations("the driver does not report it. Most of the cache is used"), [])
 
 
 class Names(unittest.TestCase):

@@ -25,7 +25,7 @@ inline Topology model_report() {
                               {"resident_blocks", measured_value(std::int64_t{32}, "")},
                               {"schedulers", measured_value(std::int64_t{4}, "")}}});
   topology.memory.push_back({"peaks",
-                             "Peaks of arithmetic",
+                             "Peak arithmetic throughput",
                              {{"f32", measured_value(6.69e13, "FLOP/s")}, {"s32", measured_value(3.34e13, "OP/s")}}});
   for (const auto& [id, latency, throughput] : {std::tuple("fma.f32", 4.0, 128.0), std::tuple("add.s32", 4.5, 64.0)}) {
     topology.instructions.push_back(

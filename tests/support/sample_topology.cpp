@@ -96,7 +96,7 @@ Topology sample_topology() {
   topology.device = {{"compute_capability", api_value(std::string("9.0"), "")},
                      {"sm_clock_max", api_value(1980.0, "MHz")},
                      {"memory_bandwidth_theoretical", inferred_value(4.81e12, "B/s", "2_x_clock_x_bus_width")},
-                     {"driver_version", unavailable(Reason::kNotSupported, "the system does not tell")}};
+                     {"driver_version", unavailable(Reason::kNotSupported, "not reported by the system")}};
   topology.compute = {{"sm_count", api_value(std::int64_t{132}, "")},
                       {"cores_per_sm", inferred_value(std::int64_t{128}, "", "table_by_compute_capability")}};
   topology.memory = {l1(), constant_l1(), l2()};

@@ -41,7 +41,7 @@ inline void expect_loss_is_noticed(Links& links) {
                   [&] {
                     static_cast<void>(links.run(small_program(TransferOp::kCopy, {{kFirstGpu, kSecondGpu}})));
                   }),
-              ::testing::HasSubstr("copy from gpu0 to gpu1: what arrived is not what was sent"));
+              ::testing::HasSubstr("copy from gpu0 to gpu1: the received data differ from the sent data"));
 }
 
 }  // namespace gputopo::test

@@ -101,7 +101,7 @@ TEST_F(LocalTruth, OfShortLinesNoSizeIsTold) {
   machine.caches[0].index = sim::IndexHash::kMixed;
   discover_machine(machine, {"local"});
   EXPECT_EQ(attribute("local", "size").reason, Reason::kInconclusive);
-  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("lines of L1 are 32 B"));
+  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("L1 lines are 32 B"));
   EXPECT_NEAR(number("latency"), test::kL1Cycles, 0.5);
 }
 
@@ -111,7 +111,7 @@ TEST_F(LocalTruth, AnL1ThatHoldsAllOfItIsAtLeastThatLarge) {
   machine.caches[1].size_bytes = 32 << 20;
   discover_machine(machine, {"local"});
   EXPECT_EQ(attribute("local", "size").reason, Reason::kNotSupported);
-  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("so it is at least that large"));
+  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("is at least that large"));
 }
 
 // A separate cache for spilled registers, smaller than L1.

@@ -124,7 +124,7 @@ TEST(CapacityDecision, PackedPlacesBehindAnotherCacheAreHeldAgainstTwoViews) {
   const double less = 0.94 * kSize;
   EXPECT_GT(found(less, kSize, 0.5 * kSize, kSize).value.value().interval.high, kSize);
   EXPECT_EQ(found(less, less, 0.5 * kSize, kSize).value.value().interval.high, less + kLine) << "one view alone";
-  EXPECT_THAT(found(0.2 * kSize, kSize, 0.1 * kSize, kSize).why_not, HasSubstr("fit together"));
+  EXPECT_THAT(found(0.2 * kSize, kSize, 0.1 * kSize, kSize).why_not, HasSubstr("packing finds"));
   const double more = 1.06 * kSize;
   EXPECT_EQ(found(more, kSize, kSize, kSize).value.value().interval.low, kSize);
   EXPECT_EQ(found(more, kSize, 0.5 * kSize, kSize).value.value().interval.low, kSize) << "nor does a sample tell it";
@@ -288,7 +288,7 @@ TEST(CapacityDecision, WhereLittleMoreFitsTheSpaceTwoViewsMustAgree) {
 }
 
 TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
-  const Answers answers{.sampled = {}, .not_sampled = "the cache before it holds nearly all"};
+  const Answers answers{.sampled = {}, .not_sampled = "the nearer cache holds nearly all lines"};
   CapacityEvidence evidence = evidence_of_sm(0);
   EXPECT_THAT(views_of(follow(evidence, answers)), ElementsAre(View::kResident, View::kFits, View::kSampled));
   EXPECT_EQ(decided(evidence).method, "resident_backwards");

@@ -167,7 +167,7 @@ TEST(ChaseDecoding, ABlockThatNeverRanNamesItsSm) {
   wanted.exclusive = true;
   wanted.sm = 99;
   EXPECT_EQ(LeftBehind({wanted}).problem<NotSupportedError>(),
-            "no block of the launch ran on SM 99: this GPU may number its 132 SMs with gaps");
+            "no block of the launch ran on SM 99: the numbers of this GPU's 132 SMs may have gaps");
   LeftBehind second({on_two_sms()});
   second.ran(0, 7);
   EXPECT_THAT(second.problem<NotSupportedError>(), HasSubstr("ran on SM 2:"));
@@ -188,7 +188,7 @@ TEST(ChaseDecoding, ABlockThatLeftItsArrayNamesTheStep) {
 TEST(ChaseDecoding, WhatElseGoesWrongIsTold) {
   LeftBehind constants({kDecodedWalk});
   constants.ran(0, 0, 0, kNoLink);
-  EXPECT_THAT(constants.problem<DeviceError>(), HasSubstr("constant memory does not start at 0"));
+  EXPECT_THAT(constants.problem<DeviceError>(), HasSubstr("constant memory does not start at offset 0"));
   LeftBehind turns({on_two_sms()});
   turns.ran(0, 7);
   turns.ran(0, 2, 1, kNoTurn);

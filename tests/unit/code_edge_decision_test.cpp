@@ -71,7 +71,8 @@ TEST(CodeShape, IsToldThoughWhatFitsIsOffByABlock) {
 
 TEST(CodeShape, OfOneSetShowsNoLine) {
   const CodeShape truth{8, 1, 64};
-  EXPECT_THAT(decide_code_shape(edge(truth), truth.fits(), kInstructionBytes).why_not, HasSubstr("there is one set"));
+  EXPECT_THAT(decide_code_shape(edge(truth), truth.fits(), kInstructionBytes).why_not,
+              HasSubstr("the cache has one set"));
 }
 
 // Under a hashed index, one of two sets overflows first, and the other by chance: here after eight lines, three of
@@ -89,12 +90,12 @@ TEST(CodeShape, OfTwoSetsThatFillUnequallyIsNone) {
 
 TEST(CodeShape, OfTwoSetsOfOneWayIsNone) {
   const CodeShape shape{64, 2, 1};
-  EXPECT_THAT(decide_code_shape(edge(shape), shape.fits(), kInstructionBytes).why_not, HasSubstr("two stairs"));
+  EXPECT_THAT(decide_code_shape(edge(shape), shape.fits(), kInstructionBytes).why_not, HasSubstr("only two steps"));
 }
 
 TEST(CodeShape, OfARampIsNone) {
   const auto ramp = edge(512, [](double length) { return length <= 512 ? 0 : 2 * (length - 512); });
-  EXPECT_THAT(decide_code_shape(ramp, 512, kInstructionBytes).why_not, HasSubstr("does not rise in equal stairs"));
+  EXPECT_THAT(decide_code_shape(ramp, 512, kInstructionBytes).why_not, HasSubstr("do not rise in equal steps"));
 }
 
 TEST(CodeShape, OfAllEqualIsNone) {

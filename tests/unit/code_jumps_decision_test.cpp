@@ -58,14 +58,14 @@ TEST(JumpLevels, TheLastEndsOnlyWhereLongerCodeTakesLonger) {
 
 TEST(JumpLevels, OfTwoCachesInOnePlaceAreNotTold) {
   const auto levels = find_jump_levels(kNoNear, far_jumps(), {{{32768, 33280}, 128}, {{40000, 42000}, 128}});
-  EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
+  EXPECT_THAT(levels[0].why_not, HasSubstr("may belong to another cache"));
   EXPECT_FALSE(levels[1].value);
 }
 
 // Each block of 400 B takes a line: 32 KiB in lines of 128 B may end where 126 KB without gaps end.
 TEST(JumpLevels, OfBlocksThatTakeALineEachMayBeEitherCaches) {
   const auto levels = find_jump_levels(kNoNear, curve(400, 384, {{0, 31}, {13, 42}, {256, 85}}), kCaches);
-  EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
+  EXPECT_THAT(levels[0].why_not, HasSubstr("may belong to another cache"));
   EXPECT_FALSE(levels[1].value);
 }
 
@@ -101,7 +101,7 @@ TEST(JumpLevels, OfASmallerCacheAreNotThose) {
   const JumpCurve near = curve(48, 512, {{0, 20}, {19, 33}, {65, 100}});
   const std::vector<KnownCodeCache> caches = {{{3072, 3327}, 256}};
   EXPECT_TRUE(find_jump_levels(kNoNear, far, caches)[0].value);
-  EXPECT_THAT(find_jump_levels(near, far, caches)[0].why_not, HasSubstr("a smaller cache"));
+  EXPECT_THAT(find_jump_levels(near, far, caches)[0].why_not, HasSubstr("a cache smaller than this one"));
   const JumpCurve one_cache = curve(48, 512, {{0, 20}, {65, 100}});
   EXPECT_TRUE(find_jump_levels(one_cache, far, caches)[0].value);
 }
@@ -131,7 +131,7 @@ TEST(NearestCode, LiesBetweenWhatFarJumpsFitAndWhatNearOnesExceed) {
 
 TEST(NearestCode, IsNotToldWhereCodeIsFetchedAhead) {
   const JumpCurve near = curve(112, 512, {{0, 30}, {45, 30.5}});
-  EXPECT_THAT(decide_nearest_code(near, far_jumps(), 32768).why_not, HasSubstr("fetched ahead"));
+  EXPECT_THAT(decide_nearest_code(near, far_jumps(), 32768).why_not, HasSubstr("prefetched"));
 }
 
 }  // namespace

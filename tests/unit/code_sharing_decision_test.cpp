@@ -20,7 +20,7 @@ TEST(EvictionScale, IsFromUntouchedToEvicted) {
 
 TEST(EvictionScale, IsNoneWhereTheTwoAreNear) {
   EXPECT_TRUE(eviction_scale(1000, 1081, 512).value);
-  EXPECT_THAT(eviction_scale(1000, 1079, 512).why_not, HasSubstr("1000 cycles when nothing evicts it and 1079"));
+  EXPECT_THAT(eviction_scale(1000, 1079, 512).why_not, HasSubstr("1000 cycles if nothing evicts it and 1079"));
   EXPECT_FALSE(eviction_scale(1000, 1000, 512).value);
   EXPECT_FALSE(eviction_scale(1000, 900, 512).value);
   EXPECT_FALSE(eviction_scale(0, 0, 512).value);

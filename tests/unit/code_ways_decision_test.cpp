@@ -36,7 +36,7 @@ TEST(CodeSlope, OfReplacementAtRandomIsNone) { EXPECT_FALSE(fit_code_slope(edge(
 TEST(CodeSlope, OfABentEdgeIsNone) {
   std::vector<MissedLength> bent = edge(4);
   for (MissedLength& length : bent) length.missed *= length.missed / 2048;
-  EXPECT_THAT(fit_code_slope(bent).why_not, testing::HasSubstr("does not grow in one line"));
+  EXPECT_THAT(fit_code_slope(bent).why_not, testing::HasSubstr("do not grow linearly"));
 }
 
 TEST(CodeSlope, OfEqualMissesOrLengthsIsNone) {
@@ -77,13 +77,13 @@ TEST(CodeWays, OfManyHaveAnInterval) {
 TEST(CodeWays, BetweenTwoNumbersAreNone) {
   const CodeSlope slope = fit_code_slope(edge(4.45)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 1).why_not,
-            "the edge is as steep as that of 4.45 ways: not all sets are alike");
+            "the slope of the edge corresponds to 4.45 ways, which is not a whole number: the sets differ");
 }
 
 TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {
   const CodeSlope slope = fit_code_slope(edge(4)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 0.8).why_not,
-            "of 2592 instructions 80% miss, of sets of 4.0 ways all would");
+            "of 2592 instructions, 80% miss, but in sets of 4.0 ways all would miss");
 }
 
 // Under a hashed index, some sets overflow long before the capacity: a ramp that looks like fewer ways.

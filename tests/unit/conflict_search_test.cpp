@@ -183,16 +183,17 @@ TEST(EvictionSearch, TouchesAgainWhereOneTouchEvictsByChanceOnly) {
 
 TEST(EvictionSearch, SaysWhyItFoundNone) {
   const auto always = [](const std::vector<LinePiece>&, std::size_t, std::size_t rounds) { return rounds; };
-  EXPECT_EQ(search_evicting_lines(always, 4096, 1).why_not, "it misses untouched");
+  EXPECT_EQ(search_evicting_lines(always, 4096, 1).why_not, "it misses without any eviction");
   const auto never = [](const std::vector<LinePiece>&, std::size_t, std::size_t) { return std::size_t{0}; };
-  EXPECT_EQ(search_evicting_lines(never, 4096, 1).why_not, "what evicts it does not stay so");
+  EXPECT_EQ(search_evicting_lines(never, 4096, 1).why_not, "the lines that evicted it no longer do");
   // No line can be left out: 4096 lines in 32, 64, 128, 256 and 512 pieces.
   const auto all = [](const std::vector<LinePiece>& pieces, std::size_t, std::size_t rounds) {
     std::uint32_t lines = 0;
     for (const LinePiece& piece : pieces) lines += piece.count;
     return lines >= 32 * kSets ? rounds : 0;
   };
-  EXPECT_EQ(search_evicting_lines(all, 32 * kSets, 1).why_not, "more pieces evict it than a set can have ways");
+  EXPECT_EQ(search_evicting_lines(all, 32 * kSets, 1).why_not,
+            "evicting it takes more pieces than a set can have ways");
 }
 
 }  // namespace

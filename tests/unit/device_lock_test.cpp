@@ -53,12 +53,12 @@ TEST_F(Lock, IsOneHoldersAtATime) {
 }
 
 TEST_F(Lock, ItsHolderIsNamed) {
-  EXPECT_EQ(device_lock_holder(kGpu), "another gputopo") << "there is none";
+  EXPECT_EQ(device_lock_holder(kGpu), "another gputopo process") << "there is none";
   const DeviceLockAttempt first = try_lock_device(kGpu);
   ASSERT_NE(first.lock, nullptr) << first.problem;
   EXPECT_THAT(device_lock_holder(kGpu), ::testing::EndsWith(" (process " + std::to_string(getpid()) + " of user " +
                                                             std::to_string(geteuid()) + ")"));
-  EXPECT_EQ(device_lock_holder("0000:10:00.0"), "another gputopo");
+  EXPECT_EQ(device_lock_holder("0000:10:00.0"), "another gputopo process");
 }
 
 // A process chooses its own name, which may contain terminal control sequences.

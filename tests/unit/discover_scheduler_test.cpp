@@ -111,7 +111,7 @@ TEST_F(SchedulerTest, ACircularRequestIsNamedAndCostsItsOwnAttribute) {
   const Attribute& circular = scheduler.attribute(kOther, kSizeAttribute);
   EXPECT_EQ(circular.reason, Reason::kDependency);
   const std::string one = fmt::format("{}.size", to_string(kOne));
-  EXPECT_EQ(circular.detail, fmt::format("circular request: {} -> {}.size -> {}", one, to_string(kOther), one));
+  EXPECT_EQ(circular.detail, fmt::format("circular dependency: {} -> {}.size -> {}", one, to_string(kOther), one));
   EXPECT_TRUE(scheduler.complete());
 }
 

@@ -447,7 +447,7 @@ TEST(Hwloc, AnnotatesTheHost) {
   // Without a GPU of that name, nothing is written.
   const test::CommandResult other = test::run_command(command + ".other cuda7");
   EXPECT_EQ(other.exit_code, 1);
-  EXPECT_THAT(other.err, HasSubstr("no device is called cuda7"));
+  EXPECT_THAT(other.err, HasSubstr("has no device named cuda7"));
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.xml.other")));
 }
 

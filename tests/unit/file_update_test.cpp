@@ -57,8 +57,8 @@ TEST_F(Updates, NoneIsLost) {
 TEST_F(Updates, WaitForOneAnotherForALimitedTime) {
   const FileUpdate holder = update();
   EXPECT_THAT(test::message_of<FileError>("waiting", [&] { update(std::chrono::duration<double>(0.1)); }),
-              HasSubstr("another process has held '" + path_ + "'"));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("waiting for another process that changes '" + path_ + "'")));
+              HasSubstr("another process has held the lock on '" + path_ + "'"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("waiting for another process that is changing '" + path_ + "'")));
 }
 
 TEST_F(Updates, AFileThatWasChangedWithoutTheLockIsKept) {
@@ -76,7 +76,7 @@ TEST_F(Updates, AFileThatWasChangedWithoutTheLockIsKept) {
 
 TEST_F(Updates, ALinkInPlaceOfTheLockIsNotFollowed) {
   std::filesystem::create_symlink(folder_.file("victim"), folder_.file(".store.lock"));
-  EXPECT_THAT(test::message_of<FileError>("locking", [&] { update(); }), HasSubstr("'.store.lock' beside it"));
+  EXPECT_THAT(test::message_of<FileError>("locking", [&] { update(); }), HasSubstr("its lock file '.store.lock'"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("victim")));
 }
 

@@ -69,7 +69,7 @@ TEST(FleetJudge, AThrottledChipIsSlowInItsRates) {
   const Judgement judgement = judged({.gpus = 200}, {{.gpu = 3, .fault = FleetFault::kThrottled, .deviations = 6}});
   const Finding* finding = finding_of(judgement, "gpu00003");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->where, "the chip's rates: worse");
+  EXPECT_EQ(finding->where, "on-chip rates: worse");
 }
 
 TEST(FleetJudge, ALinkOfHalfItsWidthIsOff) {
@@ -85,7 +85,7 @@ TEST(FleetJudge, AClockThatDriftsIsOffItsOwnPast) {
   const Judgement judgement = judged({.gpus = 100, .runs = 5}, {{5, FleetFault::kDriftingClock, 8}});
   const Finding* finding = finding_of(judgement, "gpu00005");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->where, "the chip's rates: worse than it was");
+  EXPECT_EQ(finding->where, "on-chip rates: worse than before");
   EXPECT_TRUE(std::ranges::any_of(finding->values, [](const OddValue& one) { return one.basis == Basis::kChange; }));
 }
 
@@ -101,7 +101,7 @@ TEST(FleetJudge, ConstantsAreComparedExactlyInSmallGroupsToo) {
   EXPECT_EQ(finding->values.front().basis, Basis::kExact);
   EXPECT_EQ(describe(finding->values.front()), "130, usually 132 (-1.5%)");
   EXPECT_EQ(describe(finding_of(judgement, "gpu3")->values.front()), "no, usually yes");
-  EXPECT_THAT(judgement.groups.front().note, HasSubstr("only what must be the same"));
+  EXPECT_THAT(judgement.groups.front().note, HasSubstr("only values that must be equal"));
 }
 
 TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
@@ -111,7 +111,7 @@ TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
                                              }),
                                     kNow);
   EXPECT_TRUE(judgement.findings.empty());
-  EXPECT_EQ(judgement.groups.front().note, "too few to compare");
+  EXPECT_EQ(judgement.groups.front().note, "too few GPUs to compare");
 }
 
 TEST(FleetJudge, WhatHalfOfTheGpusHaveIsNoFault) {
@@ -130,7 +130,7 @@ TEST(FleetJudge, AMeasuredWayOfWorkingThatDiffersIsANote) {
                                              }),
                                     kNow);
   EXPECT_TRUE(judgement.findings.empty());
-  EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: on 1 of 20")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: the result on 1 of 20")));
 }
 
 TEST(FleetJudge, WhatCouldNotBeFoundOutOnOneGpuIsSaid) {
@@ -142,7 +142,7 @@ TEST(FleetJudge, WhatCouldNotBeFoundOutOnOneGpuIsSaid) {
                }),
       kNow);
   ASSERT_EQ(judgement.findings.size(), 1u);
-  EXPECT_EQ(describe(judgement.findings.front().values.front()), "not known: device_error, usually known");
+  EXPECT_EQ(describe(judgement.findings.front().values.front()), "not available: device_error, usually available");
 }
 
 TEST(FleetJudge, ModelsDriversAndInstancesAreKeptApart) {
@@ -157,7 +157,7 @@ TEST(FleetJudge, ModelsDriversAndInstancesAreKeptApart) {
   EXPECT_EQ(judgement.groups.size(), 4u);
   EXPECT_THAT(judgement.notes, Contains(HasSubstr("2 models")));
   EXPECT_THAT(judgement.notes, Contains(HasSubstr("B has 2 drivers")));
-  EXPECT_THAT(judgement.notes, Contains(HasSubstr("10 of the GPUs are instances")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("10 of the GPUs are MIG instances")));
 }
 
 TEST(FleetJudge, TheLatestRunCounts) {
@@ -185,8 +185,8 @@ TEST(FleetJudge, ClocksThatDifferAreSaid) {
     if (gpu == 3) run.timestamp = kNow - 30 * 86400;
   });
   const Judgement judgement = judge(store, kNow);
-  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run is of the future")));
-  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run has no time")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run is dated more than an hour in the future")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run has no timestamp")));
   EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: last measured more than a week")));
 }
 
@@ -211,7 +211,7 @@ TEST(FleetFindings, EveryFormatHasTheOddGpu) {
 
 TEST(FleetFindings, NothingOddIsSaidInEveryFormat) {
   const Judgement judgement = judge(store_of(10, [](std::size_t, fleet::Run&) {}), kNow);
-  EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("ok: 10 GPUs, 10 runs, 1 group: nothing odd"));
+  EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("ok: 10 GPUs, 10 runs, 1 group: no outliers"));
   EXPECT_THAT(findings_to_prometheus(judgement), HasSubstr("\ngputopo_fleet_ok 1\n"));
   EXPECT_THAT(findings_to_json(judgement), HasSubstr("\"ok\": true"));
   EXPECT_THAT(findings_to_html(judgement), HasSubstr("<p>None.</p>"));

@@ -38,7 +38,7 @@ std::vector<std::string> kept(const test::TemporaryFolder& cache) {
 // In the JSON, peaks and instructions are in section "compute", but have own names.
 TEST(ValuePath, MayNameWhatComputesWithItsSection) {
   Topology topology;
-  topology.memory.push_back({"peaks", "Peaks of arithmetic", {{"f32", api_value(6.6e13, "FLOP/s")}}});
+  topology.memory.push_back({"peaks", "Peak arithmetic throughput", {{"f32", api_value(6.6e13, "FLOP/s")}}});
   topology.instructions.push_back({"fma.f32", "Fused multiply-add", {{"latency", api_value(4.0, "cycles")}}});
   for (const char* path : {"peaks.f32", "compute.peaks.f32"}) {
     EXPECT_EQ(report::value_at(topology, path).value().number(), 6.6e13) << path;
@@ -103,8 +103,8 @@ TEST(ValuePath, SaysWhatThereIsBesideAValue) {
   EXPECT_EQ(message("l1.line_size.details.x", &topology), "l1.line_size has no 'details.x'; it has no details");
   for (const Topology* report : {static_cast<const Topology*>(nullptr), &topology}) {
     EXPECT_EQ(message("l2.latency.lowest", report),
-              "l2.latency has no 'lowest'; it has value, unit, low, high, source, reason, detail, method, flags, "
-              "details.NAME or conditions.NAME");
+              "l2.latency has no 'lowest'; its fields are value, unit, low, high, source, reason, detail, method, "
+              "flags, details.NAME and conditions.NAME");
   }
   // Only a report tells which details exist.
   EXPECT_NO_THROW(report::require_known_path("l2.latency.details.farr", nullptr));
@@ -121,7 +121,7 @@ TEST(ValuePath, FindsTheMemoryOfTheDevice) {
 
 TEST(ValuePath, UnknownNamesHaveNeighbours) {
   EXPECT_EQ(test::message_of<UsageError>("a slip", [] { report::require_known_path("l2.latncy", nullptr); }),
-            "no value is called 'l2.latncy'; the nearest are l2.latency, l1.latency, l3.latency");
+            "no value is called 'l2.latncy'; the closest names are l2.latency, l1.latency, l3.latency");
   const std::string long_path(100000, 'x');
   EXPECT_THAT(test::message_of<UsageError>("a long one", [&] { report::require_known_path(long_path, nullptr); }),
               SizeIs(testing::Lt(400u)));
@@ -151,7 +151,7 @@ TEST(Get, OfAReport) {
   EXPECT_THAT(absent.err, HasSubstr("l2.slices is unavailable: device error"));
   const test::CommandResult unknown = get("l2.sizes --report " + kReport, cache);
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("the nearest are l2.size"));
+  EXPECT_THAT(unknown.err, HasSubstr("the closest names are l2.size"));
   // Fields beside the value in the JSON, by the path that the page shows.
   EXPECT_EQ(get("memory.l2.latency.unit --report " + kReport, cache).out, "cycles\n");
   EXPECT_EQ(get("memory.l2.latency.details.far_cycles --report " + kReport, cache).exit_code, 0);
@@ -239,7 +239,7 @@ TEST(Get, WorksWhereNothingCanBeKept) {
   const test::CommandResult blocked = get("shared.size --device sim:h200", cache);
   EXPECT_EQ(blocked.exit_code, 0);
   EXPECT_EQ(blocked.out, "233472\n");
-  EXPECT_THAT(blocked.err, HasSubstr("not kept"));
+  EXPECT_THAT(blocked.err, HasSubstr("not cached"));
 }
 
 // Reasons for missing values never change on a GPU, so they are kept as well.

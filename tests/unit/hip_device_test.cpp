@@ -205,9 +205,9 @@ TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
     if (std::string(error.what()).find("the host is too busy") == std::string::npos) throw;
     GTEST_SKIP() << error.what();  // this host is too busy as well, and the device reported it as it should
   }
-  EXPECT_THAT(
-      device_->warnings(),
-      ElementsAre(::testing::MatchesRegex("HIP 6.4 does not tell the rate .* it is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
+  EXPECT_THAT(device_->warnings(),
+              ElementsAre(::testing::MatchesRegex(
+                  "HIP 6.4 does not report the frequency .* it is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
   const Program program = AccessProgram{.bytes = 1024, .warps = 1, .accesses = 16};
   EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
 }
@@ -225,7 +225,7 @@ TEST_F(HipDeviceTest, BlocksHaveTheRegistersThatTheyAreGiven) {
   program.registers = 81;
   EXPECT_THAT(result_of().resident, Each(5u));
   program.registers = 20;
-  EXPECT_THAT(test::message_of<NotSupportedError>("few registers", result_of), HasSubstr("48 registers at least"));
+  EXPECT_THAT(test::message_of<NotSupportedError>("few registers", result_of), HasSubstr("at least 48 registers"));
 }
 
 // The LDS of CDNA4 holds 160 KiB.
@@ -332,7 +332,7 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
                            .actors = {{}},
                            .steps = {{.loads = 8}}};
   EXPECT_THAT(test::message_of<NotSupportedError>("local", [&] { static_cast<void>(run(local)); }),
-              HasSubstr("scratch memory of AMD GPUs is not asked yet"));
+              HasSubstr("scratch memory of AMD GPUs cannot be measured yet"));
   const ChaseProgram far_warp{
       .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
   EXPECT_THROW(run(far_warp), NotSupportedError);

@@ -98,7 +98,7 @@ TEST(HipLinks, TimeNoAccessesWithoutAClock) {
                   [&] {
                     static_cast<void>(links->run(small_program(TransferOp::kLoad, {{kHostMemory, kFirstGpu}})));
                   }),
-              HasSubstr("the rate of the wall clock"));
+              HasSubstr("the frequency of the wall clock"));
 }
 
 // If nobody handles its event, a memory fault ends the process or leaves a waiting thread waiting.

@@ -118,8 +118,8 @@ TEST(InstanceOf, RefusesWhatIsNoPair) {
   const auto message = [](const Topology& full, const Topology& instance) {
     return test::message_of<UsageError>("pair", [&] { static_cast<void>(instance_of(full, instance)); });
   };
-  EXPECT_THAT(message(whole_gpu(), whole_gpu()), HasSubstr("is of no instance"));
-  EXPECT_THAT(message(instance_with(4), instance_with(4)), HasSubstr("is of an instance itself"));
+  EXPECT_THAT(message(whole_gpu(), whole_gpu()), HasSubstr("does not describe an instance"));
+  EXPECT_THAT(message(instance_with(4), instance_with(4)), HasSubstr("the report to show describes an instance"));
   Topology other = instance_with(4);
   other.architecture = "Hopper";
   EXPECT_THAT(message(whole_gpu(), other), HasSubstr("two kinds of GPU: NVIDIA A100 and"));

@@ -62,19 +62,18 @@ TEST(LocalPrograms, BelongToOneWarp) {
   program.steps.push_back({.actor = 1, .loads = 4});
   validate(Program(program));
   program.steps.push_back({.actor = 2, .loads = 4});
-  expect_refused(program, "arrays[0] must be walked by one warp in local memory");
+  expect_refused(program, "arrays[0] must be accessed by only one warp");
   program.steps.back() = {.kind = StepKind::kTouch};
-  expect_refused(program, "steps[2].kind must not be touch in local memory");
+  expect_refused(program, "steps[2].kind must not be touch or touch_chain in local memory");
   program.steps.back() = {.kind = StepKind::kStore, .loads = 4};
-  expect_refused(program, "must not be store in a space but global");
+  expect_refused(program, "must not be store in spaces other than global");
 }
 
 TEST(LocalPrograms, TakeAMebibyteAtMost) {
   validate(Program(local_chase({local_array(1 << 19), local_array(1 << 19)})));
-  expect_refused(local_chase({local_array((1 << 20) + 128)}), "take more than the 1 MiB");
-  expect_refused(local_chase({local_array(1 << 19), local_array(1 << 19), local_array(128)}),
-                 "take more than the 1 MiB");
-  expect_refused(local_chase({local_array(1ull << 38)}), "take more than the 1 MiB");
+  expect_refused(local_chase({local_array((1 << 20) + 128)}), "exceed the 1 MiB");
+  expect_refused(local_chase({local_array(1 << 19), local_array(1 << 19), local_array(128)}), "exceed the 1 MiB");
+  expect_refused(local_chase({local_array(1ull << 38)}), "exceed the 1 MiB");
 }
 
 TEST(LocalPrograms, AreChasesOnly) {
@@ -168,7 +167,7 @@ TEST(LocalFrames, NeedMemoryForEveryThread) {
   *info.memory_free_bytes -= 1;
   EXPECT_THAT(test::message_of<NotSupportedError>(
                   "no room", [&] { cuda::require_room_for_frames(info, (kMaxLocalBytes / 2) + 128); }),
-              HasSubstr("takes 8858370048 bytes; 8858370047 were free"));
+              HasSubstr("takes 8858370048 bytes, but only 8858370047 were free"));
   cuda::require_room_for_frames(info, kMaxLocalBytes / 2);
 }
 

@@ -56,7 +56,7 @@ TEST(NearSmsDecision, SaysNothingWhereAllSmsAreAlike) {
   // Equal to the cycle, and equal except for noise.
   const auto equal = decide_near_sms(chip({0, 1, 0, 1}, 48, 0, 0), 2);
   EXPECT_FALSE(equal.value);
-  EXPECT_THAT(equal.why_not, HasSubstr("hardly more alike than others do"));
+  EXPECT_THAT(equal.why_not, HasSubstr("correlate hardly more within a partition"));
   EXPECT_FALSE(decide_near_sms(chip({0, 1, 0, 1, 0, 1, 0, 1}, 192, 0, 10), 2).value);
 }
 

@@ -42,7 +42,7 @@ TEST(Registers, TellNothingWhereWarpsAreNeverFewer) {
   EXPECT_FALSE(decide_registers({}, 32, 64, 16).value);
   EXPECT_FALSE(decide_registers(std::vector<RegisterSample>{{32, 64}}, 32, 64, 16).value);
   const auto decision = decide_registers(std::vector<RegisterSample>{{30, 64}, {31, 64}, {32, 64}}, 32, 64, 16);
-  EXPECT_THAT(decision.why_not, HasSubstr("at 0 of the numbers"));
+  EXPECT_THAT(decision.why_not, HasSubstr("at 0 of the register counts"));
   // Edges that are far apart say nothing about the unit.
   EXPECT_FALSE(decide_registers(samples_of(256, 8), 32, 64, 16).value);
 }

@@ -62,7 +62,7 @@ TEST(OperationsOnCuda, AreRefusedOneByOne) {
   EXPECT_GT(refused, 10u);
   EXPECT_LT(refused, results.size() - 5);
   const OperationResult& popc = results[static_cast<std::size_t>(OperationId::kPopcB32)];
-  EXPECT_THAT(popc.refusal, HasSubstr("the driver's compiler refuses it"));
+  EXPECT_THAT(popc.refusal, HasSubstr("the driver's compiler rejects this operation"));
   EXPECT_THAT(results[static_cast<std::size_t>(OperationId::kAddS32)].refusal, IsEmpty());
 }
 
@@ -71,7 +71,7 @@ TEST(OperationsOnCuda, NeedWhatTheGpuHas) {
   const auto device = open_cuda_device(0);
   const Program program = OperationProgram{.operation = OperationId::kReduxAdd};
   const OperationResult result = std::get<OperationResult>(device->run({&program, 1}).front().data);
-  EXPECT_EQ(result.refusal, "needs compute capability 8.0, and a driver that knows it");
+  EXPECT_EQ(result.refusal, "needs compute capability 8.0 and a driver that supports it");
 }
 
 TEST(OperationsOnHip, AreChained) {

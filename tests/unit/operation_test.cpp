@@ -38,7 +38,7 @@ std::string pass_of(const std::string& ptx, std::size_t index) {
 
 TEST(Operations, WhoseRegistersAreInMemoryAreNotTimed) {
   const OperationShape sparse{OperationId::kMmaSparseF32E4m3};
-  EXPECT_THAT(launch::refusal_of_spills(sparse, 2016), HasSubstr("keeps 2016 B of each lane in memory"));
+  EXPECT_THAT(launch::refusal_of_spills(sparse, 2016), HasSubstr("spills 2016 B of registers per lane"));
   EXPECT_EQ(launch::refusal_of_spills(sparse, 0), "");
   // A few spills around the rounds are allowed.
   EXPECT_EQ(launch::refusal_of_spills(sparse, 60), "");

@@ -58,7 +58,7 @@ TEST(Prediction, OfAPointerChaseIsTheLatency) {
     const Prediction result = predict(test::model_report(), kernel);
     // Issuing the loads takes time, too.
     EXPECT_NEAR(result.model.cycles, 1000 * (cycles + 0.25), 1) << to_string(level);
-    EXPECT_EQ(result.bounds.front().name, "latency of memory (too few warps)") << to_string(level);
+    EXPECT_EQ(result.bounds.front().name, "memory latency (too few warps)") << to_string(level);
     EXPECT_EQ(result.active_sms, 1);
   }
 }
@@ -82,11 +82,11 @@ TEST(Prediction, OfChainsOfOperationsIsLatencyAndThenIssue) {
   };
   const double clock = 1979.9e6;
   EXPECT_NEAR(seconds(128, 1).seconds, 400000 / clock, 1e-7);
-  EXPECT_THAT(seconds(128, 1).bounds.front().name, StartsWith("latency of instructions"));
+  EXPECT_THAT(seconds(128, 1).bounds.front().name, StartsWith("instruction latency"));
   EXPECT_NEAR(seconds(512, 1).seconds, 400000 / clock, 1e-7);
   EXPECT_NEAR(seconds(1024, 2).seconds, 1600000 / clock, 1e-6);
   // The measured peak is slightly below the throughput.
-  EXPECT_THAT(seconds(1024, 2).bounds.front().name, testing::AnyOf("issue of instructions", "peak of f32"));
+  EXPECT_THAT(seconds(1024, 2).bounds.front().name, testing::AnyOf("instruction issue", "peak of f32"));
 }
 
 // A warp makes 32 fetches of 32 bytes. The rate is that of loaded loads, 16.2 bytes per clock of an SM.
@@ -163,7 +163,7 @@ TEST(Prediction, SaysWhyAValueIsMissing) {
               AllOf(HasSubstr("l2.latency (timed out"), HasSubstr("gputopo --only l2.latency")));
   attribute_of(topology, "l2", "latency") = unavailable(Reason::kNotPresent, "no L2");
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),
-              HasSubstr("does not let it be known"));
+              HasSubstr("does not provide every value"));
 }
 
 TEST(Prediction, OfAnAmdGpuUsesItsNames) {
@@ -180,7 +180,7 @@ TEST(Prediction, OfAnAmdGpuUsesItsNames) {
   kernel = kernel_of(1, 1);
   kernel.memory = {{ElementId::kTexture, false, 1, 8, 1, {}}};
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),
-              HasSubstr("'texture' is no memory of this vendor's GPUs"));
+              HasSubstr("'texture' does not exist on GPUs of this vendor"));
 }
 
 TEST(Prediction, PassesOnWhatTheReportDoubts) {
@@ -188,13 +188,13 @@ TEST(Prediction, PassesOnWhatTheReportDoubts) {
   attribute_of(topology, "device", "read_bandwidth").flags = {"above_theory"};
   Kernel kernel = kernel_of(1000, 256);
   kernel.memory = {{ElementId::kDevice, false, 1, 8, 1, {}}};
-  EXPECT_THAT(predict(topology, kernel).notes, Contains("the report doubts device.read_bandwidth: above_theory"));
+  EXPECT_THAT(predict(topology, kernel).notes, Contains("the report flags device.read_bandwidth: above_theory"));
 }
 
 TEST(Prediction, RefusesAKernelThatDoesNothing) {
   EXPECT_THAT(test::message_of<FormatError>("predict",
                                             [] { static_cast<void>(predict(test::model_report(), kernel_of(1, 1))); }),
-              HasSubstr("neither instructions nor loads and stores"));
+              HasSubstr("no instructions, loads or stores"));
 }
 
 TEST(Prediction, AsJsonIsJsonWithoutWhatIsInfinite) {
@@ -212,8 +212,9 @@ TEST(PredictionSvg, HasThePointOfTheKernelOnEachLevel) {
   Kernel kernel = kernel_of(132 * 8, 256);
   kernel.name = "a <kernel>";
   kernel.memory = {{ElementId::kDevice, false, 1000, 16, 4, {}}};
-  EXPECT_THAT(prediction_to_svg(predict(test::model_report(), kernel)),
-              AllOf(HasSubstr("no point in a roofline"), HasSubstr("a &lt;kernel&gt; on "), Not(HasSubstr("<circle"))));
+  EXPECT_THAT(
+      prediction_to_svg(predict(test::model_report(), kernel)),
+      AllOf(HasSubstr("no point in the roofline"), HasSubstr("a &lt;kernel&gt; on "), Not(HasSubstr("<circle"))));
   Prediction result;
   result.seconds = 1e-3;
   result.bounds = {{"bandwidth of device", 1e-3}};

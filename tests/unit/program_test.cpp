@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadProgram{
                         "steps[0].loads must end within",
                         [](ChaseProgram& p) { p.steps[0] = {.kind = StepKind::kTouch, .loads = 60, .first = 5}; }},
-                    BadProgram{"steps[0].loads must be all elements",
+                    BadProgram{"steps[0].loads must cover all elements",
                                [](ChaseProgram& p) {
                                  p.arrays[0].skew_bytes = 32;
                                  p.steps[0] = {.kind = StepKind::kTouch, .loads = 60};
@@ -283,12 +283,12 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].elements = {5, 6};
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .first = 1};
                                }},
-                    BadProgram{"steps[0].kind must not be touch_chain of orders but shuffled",
+                    BadProgram{"steps[0].kind must not be touch_chain unless the order is shuffled",
                                [](ChaseProgram& p) {
                                  p.arrays[0].order = Order::kShuffled;
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .chain = 1};
                                }},
-                    BadProgram{"steps[0].kind must not be touch_chain where", [](ChaseProgram& p) {
+                    BadProgram{"steps[0].kind must not be touch_chain if", [](ChaseProgram& p) {
                                  p.arrays[0].order = Order::kShuffled;
                                  p.arrays[0].skew_bytes = 32;
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 1};
@@ -298,22 +298,22 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Stores, ValidateChase,
     testing::Values(
-        BadProgram{"steps[1].kind must not be store in a space",
+        BadProgram{"steps[1].kind must not be store in spaces other than global",
                    storing([](ChaseProgram& p) { p.arrays[0].space = Space::kReadOnly; })},
-        BadProgram{"steps[1].kind must not be store in a space",
+        BadProgram{"steps[1].kind must not be store in spaces other than global",
                    storing([](ChaseProgram& p) { p.arrays[0].space = Space::kShared; })},
-        BadProgram{"steps[1].kind must not be store in orders",
+        BadProgram{"steps[1].kind must not be store unless order is sequential",
                    storing([](ChaseProgram& p) { p.arrays[0].order = Order::kReversed; })},
-        BadProgram{"steps[1].kind must not be store in orders",
+        BadProgram{"steps[1].kind must not be store unless order is sequential",
                    storing([](ChaseProgram& p) { p.arrays[0].second_order = Order::kShuffled; })},
-        BadProgram{"steps[1].kind must not be store where elements are listed", storing([](ChaseProgram& p) {
+        BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
                      p.arrays[0].elements = {0, 1, 2};
                    })},
-        BadProgram{"steps[1].kind must not be store where elements are listed", storing([](ChaseProgram& p) {
+        BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
                      p.arrays[0].stagger_bytes = 16;
                      p.arrays[0].stagger_window_bytes = 32;
                    })},
-        BadProgram{"steps[1].kind must not be store where elements are listed",
+        BadProgram{"steps[1].kind must not be store if elements are listed",
                    storing([](ChaseProgram& p) { p.arrays[0].skew_bytes = 16; })},
         BadProgram{"steps[1].chain", storing([](ChaseProgram& p) { p.steps[1].chain = 1; })},
         BadProgram{"steps[1].first", storing([](ChaseProgram& p) { p.steps[1].first = 1; })},

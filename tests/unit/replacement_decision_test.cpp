@@ -139,13 +139,13 @@ TEST(PolicyDecision, LinesThatFitTellNothing) {
   for (LoadSequence& sequence : sequences) {
     for (auto& copy : sequence.copies) std::ranges::fill(copy, ServedBy::kHit);
   }
-  EXPECT_EQ(decide(sequences, 4), "the lines of a set hardly push one another out");
+  EXPECT_EQ(decide(sequences, 4), "the lines of a set hardly evict one another");
   EXPECT_FALSE(decide_policy({}, 4, 0).value);
 }
 
 TEST(PolicyDecision, HitsThatAreNotToldFromMissesTellNothing) {
   constexpr Noise kTooMuch{.false_misses = 0.3, .false_hits = 0.3};
-  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("not told apart"));
+  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("distinguished"));
 }
 
 // This cache does not see accesses that a nearer cache serves.
@@ -173,7 +173,7 @@ TEST(PolicyDecision, WhatANearerCacheServesIsLeftOut) {
       }
     }
   }
-  EXPECT_THAT(decide(by_chance, 4), testing::HasSubstr("the cache before it"));
+  EXPECT_THAT(decide(by_chance, 4), testing::HasSubstr("the nearer cache"));
 }
 
 TEST(PolicyDecision, HowOftenMostAreWrong) {

@@ -266,7 +266,7 @@ TEST_F(Replay, ProgramsThatFailedTogetherFailAsTheyDid) {
     static_cast<void>(replay->run(programs));
     FAIL() << "no exception";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the recording does not hold"));
+    EXPECT_THAT(error.what(), HasSubstr("the recording does not contain"));
   }
 }
 
@@ -307,15 +307,15 @@ std::string refusal_to_record(const Program& program, const ProgramResult& answe
 TEST_F(Replay, NothingIsRecordedThatCouldNotBeReadAgain) {
   const DeviceInfo usual = sim::parse_machine(*sim::builtin_machine("h200")).info;
   EXPECT_THAT(refusal_to_record(chase_program(4096), stream_result(1), usual, path_),
-              AllOf(HasSubstr("no recording '" + path_ + "', for it could not be read again: "),
-                    HasSubstr("the device's answer to 'chase "), HasSubstr("is one to another kind of program")));
+              AllOf(HasSubstr("the recording '" + path_ + "' was not written, because it could not be read again: "),
+                    HasSubstr("the device's answer to 'chase "), HasSubstr("belongs to another kind of program")));
   EXPECT_THAT(refusal_to_record(chase_program(4096), {.data = ChaseResult{}}, usual),
-              HasSubstr("has not one result for each step"));
+              HasSubstr("does not have one result for each step"));
   const double none = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(refusal_to_record(stream_program(), stream_result(none), usual), HasSubstr("an amount of nan"));
   ProgramResult result = stream_result(1);
   result.sm_clock_mhz = none;
-  EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("no finite number"));
+  EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("not a finite number"));
   result.sm_clock_mhz = -1;
   EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("less than zero"));
   DeviceInfo odd = usual;

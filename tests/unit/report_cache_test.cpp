@@ -95,7 +95,7 @@ TEST_F(CacheFolder, WhatAnotherUserOwnsIsMeasuredAgain) {
   ASSERT_EQ(::chown(folder().c_str(), kCacheStranger, kCacheStranger), 0);
   const test::CommandResult strange = get();
   EXPECT_EQ(strange.out, kValue + "\n");
-  EXPECT_THAT(strange.err, HasSubstr("not kept for the next time: cannot use the folder '" + folder() +
+  EXPECT_THAT(strange.err, HasSubstr("the result was not cached: cannot use the folder '" + folder() +
                                      "': it belongs to another user"));
 }
 

@@ -67,7 +67,7 @@ TEST(Compare, TheCatalogueSaysWhichWayIsBetter) {
 TEST(Diff, SumsUpInASentence) {
   const std::vector<NamedReport> reports = {{"/x/a.json", sample_topology()}, {"/x/b.json", scaled(2, "latency", 1.5)}};
   EXPECT_THAT(diff_to_terminal(reports, {200, false, false}),
-              HasSubstr("1 of 19 values that both have differ, 0 better, 1 worse, most L2 cache latency (+50%)"));
+              HasSubstr("1 of 19 common values differ, 0 better, 1 worse, worst: L2 cache latency (+50%)"));
   EXPECT_THAT(diff_to_html(reports), HasSubstr(">a and b</h2>"));
 }
 

@@ -32,7 +32,7 @@ Attribute pipes() {
   SampleTable pairs{.name = "pipes.pairs", .plot = Plot::kMap};
   pairs.columns = {{"first_operation", ColumnRole::kAxis, "first operation", ""},
                    {"second_operation", ColumnRole::kAxis, "second operation", ""},
-                   {"shared_part", ColumnRole::kValue, "shared part", ""}};
+                   {"shared_part", ColumnRole::kValue, "shared fraction", ""}};
   pairs.data = {{0, 2, 1, 3, 0, 9}, {2, 0, 3, 1, 1, 0}, {1, 1, 0.98, 1.2, 0, 1}};
   attribute.samples.push_back(pairs);
   return attribute;
@@ -41,7 +41,7 @@ Attribute pipes() {
 Topology with_units() {
   Topology topology = test::sample_topology();
   get_or_add(topology.compute, AttributeId::kPipes) = pipes();
-  MemoryElement peaks{"peaks", "Peaks of arithmetic", {}};
+  MemoryElement peaks{"peaks", "Peak arithmetic throughput", {}};
   get_or_add(peaks.attributes, AttributeId::kPeakF32) = measured(66.9e12, "FLOP/s");
   get_or_add(peaks.attributes, AttributeId::kPeakMatrixF16) = measured(1.07e15, "FLOP/s");
   get_or_add(peaks.attributes, AttributeId::kPeakF64) = unavailable(Reason::kNotSupported, "none");
@@ -110,9 +110,9 @@ TEST(ComputeSection, LeavesOutListsThatDoNotFit) {
 
 TEST(ComputeSection, ListsOperationsThatHaveAValue) {
   const std::string page = to_html(with_units());
-  EXPECT_THAT(page, HasSubstr("<h2 id=\"h-compute\">What computes</h2>"));
+  EXPECT_THAT(page, HasSubstr("<h2 id=\"h-compute\">Compute</h2>"));
   EXPECT_THAT(page, HasSubstr("<code>fma.f32</code></th><td>Fused multiply-add</td><td>arithmetic</td><td>f32</td>"));
-  EXPECT_THAT(page, HasSubstr("1 more without a value"));
+  EXPECT_THAT(page, HasSubstr("Operations without a value: 1."));
   EXPECT_THAT(to_html(test::sample_topology()), Not(HasSubstr("h-compute")));
 }
 

@@ -44,7 +44,7 @@ TEST(Curve, GoesThroughEveryLevelWithoutTheTimer) {
   const std::optional<report::Chart> curve = report::latency_curve(topology);
   ASSERT_TRUE(curve);
   EXPECT_THAT(lines_of(*curve), ElementsAre("global loads", "texture loads", "read-only loads", "constant loads",
-                                            "device memory, with what TLB misses add"));
+                                            "device memory plus TLB misses"));
   EXPECT_NEAR(latency_at(*curve, 0, 1024), *topology.find_attribute("l1", "latency")->number(), 1);
   EXPECT_NEAR(latency_at(*curve, 0, 8 << 20), *topology.find_attribute("l2", "latency")->number(), 5);
   EXPECT_NEAR(latency_at(*curve, 4, 1ULL << 30), *topology.find_attribute("device", "latency")->number(), 20);
@@ -86,7 +86,7 @@ TEST(Curve, AReportWithoutSweepsHasNoneAndSaysSo) {
   }
   EXPECT_FALSE(report::latency_curve(topology));
   EXPECT_THAT(to_plot(topology, {}), HasSubstr("No sweep over footprints was measured."));
-  EXPECT_THAT(to_curve_svg(topology), HasSubstr("no samples that can be drawn"));
+  EXPECT_THAT(to_curve_svg(topology), HasSubstr("no samples to draw"));
   EXPECT_THAT(to_html(topology), Not(HasSubstr("h-curve")));
 }
 
@@ -152,7 +152,7 @@ TEST(BandwidthCurve, StandsBesideTheLatencies) {
   EXPECT_THAT(to_curve_svg(topology), HasSubstr(": bandwidth over footprint</text>"));
   EXPECT_THAT(to_markdown(topology), HasSubstr(": bandwidth over footprint"));
   const std::string plots = to_plot(topology, {});
-  EXPECT_THAT(plots, HasSubstr("GB/s of a one SM; b all 132 SMs"));
+  EXPECT_THAT(plots, HasSubstr("GB/s: a one SM; b all 132 SMs"));
   // A screen has room for one plot.
   EXPECT_THAT(to_plot(topology, {.width = 80, .height = 24}), Not(HasSubstr("GB/s")));
 }
@@ -214,9 +214,9 @@ TEST(ComparedCurves, OfManyAreAsManyLinesAsThereAreColours) {
   }
   EXPECT_EQ(curves.back().title, "Bandwidth of all levels: the whole chip");
   const std::string page = diff_to_html({{"a.json", topology}, {"b.json", topology}});
-  EXPECT_THAT(page, HasSubstr(">Over footprint</h2>"));
+  EXPECT_THAT(page, HasSubstr(">Sweeps over footprints</h2>"));
   EXPECT_THAT(page,
-              HasSubstr("Bandwidth of all levels: one SM or CU: bandwidth over footprint, a line each for a, b."));
+              HasSubstr("Bandwidth of all levels: one SM or CU: bandwidth over footprint, one series each for a, b."));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(ReadFile, RefusesWhatMayNeverEnd) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo(folder.file("fifo").c_str(), 0666), 0);
   for (const std::string& path : {std::string("/dev/zero"), std::string("/dev/null"), folder.file("fifo")}) {
-    EXPECT_THAT(file_error([&] { (void)read_file(path); }), HasSubstr("'" + path + "': it is no regular file"));
+    EXPECT_THAT(file_error([&] { (void)read_file(path); }), HasSubstr("'" + path + "': it is not a regular file"));
   }
   EXPECT_THAT(file_error([&] { (void)read_file(folder.path()); }), HasSubstr("name a file, not a folder"));
 }

@@ -213,8 +213,8 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
 // A value of 31.2 beside a minimum of 31.7: these are from different loads.
 TEST(Formats, ALatencySaysThatItsDetailsAreOfOtherLoads) {
   const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
-  EXPECT_THAT(to_markdown(topology), HasSubstr("(minimum to maximum are of loads timed one by one"));
-  EXPECT_THAT(to_html(topology), HasSubstr("Of the details, minimum to maximum are of loads timed one by one"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr("(minimum to maximum are from loads timed one by one"));
+  EXPECT_THAT(to_html(topology), HasSubstr("Note on the details: minimum to maximum are from loads timed one by one"));
   EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all from the same loads
 }
 
@@ -226,7 +226,7 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
   const std::string text = report::figure(3, charts.at(0)).text();
   EXPECT_THAT(text, HasSubstr("loads at each latency. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
-  EXPECT_THAT(text, HasSubstr("30 cycles of the timer are taken off"));
+  EXPECT_THAT(text, HasSubstr("The plot subtracts 30 cycles of timer overhead"));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
 }
 
@@ -280,7 +280,7 @@ TEST(Formats, TicksOfAMapGoOneWayOrAreNone) {
     EXPECT_THAT(map(lines), HasSubstr(">line<"));
   }
   EXPECT_THAT(map({2048, 1024, 3072}), Not(HasSubstr(">2 KiB<")));
-  EXPECT_THAT(map({2048, 1024, 3072}), HasSubstr(">line, likes together<"));
+  EXPECT_THAT(map({2048, 1024, 3072}), HasSubstr(">line, grouped by similarity<"));
 }
 
 double children_cpu_seconds() {
@@ -648,7 +648,7 @@ TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
 
 TEST(Chart, PairsOfSmsAreAMapWithHoles) {
   const std::vector<Column> columns = {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
-                                       values("evicted_part", "evicted part")};
+                                       values("evicted_part", "evicted fraction")};
   const SampleTable pairs = table_of("pairs", Plot::kMap, columns, {{0, 2}, {1, 3}, {1, 0.9}});
   EXPECT_EQ(chart_of(pairs).plot, Plot::kMap);
   EXPECT_FALSE(report::is_whole_map(pairs));

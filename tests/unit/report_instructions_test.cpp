@@ -68,7 +68,7 @@ TEST(InstructionsInReports, AreOneParagraphWhereOnlyLatenciesAreKnown) {
   Topology topology = with_operations();
   for (Instruction& instruction : topology.instructions) {
     get_or_add(instruction.attributes, AttributeId::kThroughput) =
-        unavailable(Reason::kNotSelected, "takes its time; --full measures it");
+        unavailable(Reason::kNotSelected, "skipped to save time; --full measures it");
   }
   const std::string whole = to_terminal(topology, {.width = 100});
   EXPECT_THAT(whole, HasSubstr("latency of operations in cycles: fma.f32 4.03\n"));

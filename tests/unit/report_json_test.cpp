@@ -151,7 +151,7 @@ TEST(ReportJson, WhatIsNotFiniteIsNeverAMeasuredValue) {
     EXPECT_EQ(to_json(read), text);
     const Attribute& written = read.memory[0].attributes[0].second;
     EXPECT_EQ(written.reason, Reason::kInconclusive);
-    EXPECT_THAT(written.detail, HasSubstr("no finite number"));
+    EXPECT_THAT(written.detail, HasSubstr("did not give a finite number"));
     EXPECT_EQ(read.memory[0].attributes[1].second.high, std::nullopt);
     EXPECT_EQ(read.memory[0].attributes[1].second.find_detail("odd"), nullptr);
     EXPECT_THAT(text, Not(HasSubstr("odds")));
@@ -175,7 +175,7 @@ TEST(ReportJson, RefusesWhatNoReportHolds) {
   EXPECT_THAT(error_after([](auto& json) { json["compute"]["sm_count"]["value"] = 4e9; }),
               HasSubstr("'compute.sm_count.value' is not a number between 1 and 4096"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["value"] = {{5000}}; }),
-              HasSubstr("'memory.l1.size.value[0][0]' is not the number of an SM"));
+              HasSubstr("'memory.l1.size.value[0][0]' is not an SM number"));
   EXPECT_THAT(error_after([](auto& json) {
                 for (int i = 0; i < 5000; ++i) json[std::to_string(i)] = 1;
               }),
@@ -228,13 +228,13 @@ TEST(ReportJson, ThinsSamplesOnceAndForAll) {
 
 TEST(ReportJson, RefusesSamplesThatAreNoTable) {
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["data"][0].erase(0); }),
-              HasSubstr("is not columns of one length"));
+              HasSubstr("is not a list of columns of equal length"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"].erase(0); }),
-              HasSubstr("is not a list for each of the columns"));
+              HasSubstr("is not a list with one entry per column"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"][0] = "x_bytes"; }),
               HasSubstr("'memory.l1.size.samples[0].columns[0]' is not an object"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"][0]["role"] = "x"; }),
-              HasSubstr("'x' is not a role of a column"));
+              HasSubstr("'x' is not a column role"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["plot"] = "pie"; }),
               HasSubstr("'pie' is not a kind of plot"));
 }

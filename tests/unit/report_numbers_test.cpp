@@ -66,7 +66,7 @@ struct Formats {
         svg(to_svg(topology)) {
     const std::string terminal = words(to_terminal(topology, {4000, false, false}));
     const std::string markdown = words(without_backslashes(to_markdown(topology)));
-    std::vector<std::string> terminal_headings = {" What to do with it", " Unavailable:"};
+    std::vector<std::string> terminal_headings = {" Tuning advice", " Unavailable:"};
     std::vector<std::string> markdown_headings;
     const auto heading_of = [](const ValueGroup& group) {
       return " " + (group.title.starts_with(group.id) ? group.title : group.id + ": " + group.title) + " ";

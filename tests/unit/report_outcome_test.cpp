@@ -37,7 +37,7 @@ TEST(Outcome, AFailureToFindOutBreaksIt) {
 
 TEST(Outcome, NamesWhatIsMissingAndWhy) {
   const std::string text = judge(topology_with(Reason::kInconclusive), false).broken_promise;
-  EXPECT_EQ(text, "1 of the values that were asked for could not be found out: l1 latency (inconclusive: why)");
+  EXPECT_EQ(text, "1 of the requested values could not be determined: l1 latency (inconclusive: why)");
   EXPECT_EQ(judge(topology_with(Reason::kNotPresent), false).broken_promise, "");
 }
 
@@ -48,7 +48,7 @@ TEST(Outcome, WhatTakesItsTimeCountsWhereItWasAskedFor) {
   topology.memory[0].attributes.back().second = unavailable(Reason::kInconclusive, "why");
   EXPECT_EQ(judge(topology, false).code, kExitIncomplete);
   EXPECT_EQ(judge(topology, false).broken_promise,
-            "1 of the values that were asked for could not be found out: l1 ways (inconclusive: why)");
+            "1 of the requested values could not be determined: l1 ways (inconclusive: why)");
   topology.memory[0].attributes.back().second = unavailable(Reason::kDisturbed, "why");
   EXPECT_EQ(judge(topology, false).code, kExitIncomplete);
 }

@@ -38,7 +38,7 @@ TEST(Published, AgreesDiffersOrNobodySaid) {
   EXPECT_THAT(report::published_text(other, other.values.front()), HasSubstr("differs by +10%: 132"));
   EXPECT_THAT(beside(topology, "l2", "ways").values, IsEmpty());
   const std::string text = report::to_published(topology, {});
-  EXPECT_THAT(text, HasSubstr("Nobody said: "));
+  EXPECT_THAT(text, HasSubstr("No published value: "));
   EXPECT_THAT(text, HasSubstr("L2 cache ways"));
   EXPECT_THAT(text, HasSubstr("[1] NVIDIA "));
 }
@@ -46,10 +46,10 @@ TEST(Published, AgreesDiffersOrNobodySaid) {
 TEST(Published, ThePageSumsUpAndListsWhatIsNew) {
   Topology topology = saved_report("h200");
   const std::string page = to_html(topology);
-  const std::size_t begin = page.find("<h2 id=\"h-published\">What is new</h2>");
+  const std::size_t begin = page.find("<h2 id=\"h-published\">Published values</h2>");
   ASSERT_NE(begin, std::string::npos);
   const std::string section = page.substr(begin, page.find("</section>", begin) - begin);
-  EXPECT_THAT(section, HasSubstr("gputopo knows of nobody who published these"));
+  EXPECT_THAT(section, HasSubstr("Values without a published value known to gputopo: "));
   EXPECT_THAT(section, HasSubstr("href=\"#evidence-l2-ways\""));
   EXPECT_THAT(section, Not(HasSubstr("href=\"#evidence-l2-read_bandwidth\"")));
   topology.name = "A GPU of nobody";
@@ -67,7 +67,8 @@ TEST(Published, IsOfTheGpuOfThisNameAlone) {
   Topology topology = saved_report("h200");
   topology.name = "NVIDIA T400";  // not a T4
   EXPECT_THAT(report::published_beside(topology), IsEmpty());
-  EXPECT_THAT(report::to_published(topology, {}), HasSubstr("nothing that was published is known"));
+  EXPECT_THAT(report::to_published(topology, {}),
+              HasSubstr("gputopo knows no published values for a GPU of this name"));
   topology.name = "NVIDIA H100 80GB HBM3";
   EXPECT_FALSE(report::published_beside(topology).empty());
   topology.name = "";

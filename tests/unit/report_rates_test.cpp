@@ -25,7 +25,7 @@ TEST(Rates, OfAUnitAreNotThoseOfTheChip) {
       if (memory.rate.empty()) continue;
       ++rates;
       EXPECT_THAT(memory.rate, EndsWith(std::string(" B/clk/") + unit)) << memory.title();
-      EXPECT_THAT(memory.notes, ::testing::Contains(HasSubstr(std::string("B/s in all ") + unit + "s")));
+      EXPECT_THAT(memory.notes, ::testing::Contains(HasSubstr(std::string("B/s across all ") + unit + "s")));
     }
     for (const report::PhysicalMemory& memory : chip.on_chip) {
       if (memory.rate.empty()) continue;
@@ -52,7 +52,7 @@ TEST(Rates, WhatIsUnknownIsNotDivided) {
   Topology topology = saved_report("h200");
   get_or_add(topology.compute, AttributeId::kSmCount) = unavailable(Reason::kNotSupported, "");
   const report::Chip chip = report::chip_of(topology);
-  EXPECT_EQ(chip.in_unit.back().rate, "4.25 TB/s in all SMs");  // the bandwidth of clusters gives no rate per clock
+  EXPECT_EQ(chip.in_unit.back().rate, "4.25 TB/s across all SMs");  // the bandwidth of clusters gives no rate per clock
 }
 
 Attribute bandwidth_at(double mhz) {

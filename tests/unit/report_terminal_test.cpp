@@ -35,7 +35,7 @@ TEST(Terminal, LosesNoColumnWhereItIsNarrow) {
 TEST(Terminal, GivesEachReasonOnceWithWhatItExplains) {
   EXPECT_THAT(at_width(200), HasSubstr("timed out: the budget of 60 s ran out (l1 write bandwidth, miss penalty)"));
   EXPECT_THAT(at_width(200), HasSubstr("inconclusive: the samples form no clear level (constant_l1 latency)"));
-  EXPECT_THAT(at_width(200), HasSubstr("not supported: the system does not tell (device driver version)"));
+  EXPECT_THAT(at_width(200), HasSubstr("not supported: not reported by the system (device driver version)"));
 }
 
 TEST(Terminal, SaysWhatMattersAroundTheTable) {
@@ -100,7 +100,7 @@ TEST(Terminal, FitsTheScreenAsFarAsItCan) {
     EXPECT_THAT(text, HasSubstr("192 KiB"));
     EXPECT_THAT(text, HasSubstr("Warning: the SM clock fell"));
     EXPECT_THAT(text, HasSubstr("INCOMPLETE"));
-    EXPECT_THAT(text, HasSubstr("no room here"));
+    EXPECT_THAT(text, HasSubstr("did not fit"));
     return std::count(text.begin(), text.end(), '\n');
   };
   EXPECT_LT(lines(40), 40);
@@ -188,8 +188,8 @@ TEST(Terminal, BoxesOfSharedCachesStandOutsideOfTheSm) {
   const std::string text = to_tree(read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json")), {});
   const std::size_t sm = text.find("132 x SM, each with");
   ASSERT_NE(sm, std::string::npos);
-  EXPECT_LT(text.find("one for 2 SMs"), sm);
-  EXPECT_LT(text.find("one for 16 to 18 SMs"), sm);
+  EXPECT_LT(text.find("one per 2 SMs"), sm);
+  EXPECT_LT(text.find("one per 16 to 18 SMs"), sm);
   EXPECT_GT(text.find("Shared memory:"), sm);
   // One cache for constants and code, drawn once.
   EXPECT_THAT(text, HasSubstr("Constant L1.5 cache = L2 instruction cache"));

@@ -44,7 +44,7 @@ TEST(UnitMap, SaysAMapInAFewWords) {
 TEST(UnitMap, NestsTheLevels) {
   const std::vector<UnitLevel> levels = report::unit_levels(mapped());
   ASSERT_THAT(levels, SizeIs(2));
-  EXPECT_EQ(levels[0].name, "L2 cache part");
+  EXPECT_EQ(levels[0].name, "L2 cache partition");
   EXPECT_EQ(levels[1].name, "TPC");
   EXPECT_THAT(report::groups_within(levels[1].groups, levels[0].groups[1]),
               ElementsAre(ElementsAre(2, 3), ElementsAre(6, 7)));
@@ -73,12 +73,12 @@ TEST(UnitMap, DiesAreALevel) {
 
 TEST(UnitMap, IsDrawnAndListed) {
   const std::string svg = to_svg(mapped());
-  EXPECT_THAT(svg, HasSubstr("L2 cache part 1: 4 SMs"));
-  EXPECT_THAT(svg, HasSubstr("near one part of the L2 cache: 4 SMs 2-3, 6-7"));
+  EXPECT_THAT(svg, HasSubstr("L2 cache partition 1: 4 SMs"));
+  EXPECT_THAT(svg, HasSubstr("near one partition of the L2 cache: 4 SMs 2-3, 6-7"));
   EXPECT_THAT(svg, HasSubstr("per 2 SMs: 32 KiB"));
   const std::string tree = to_tree(mapped(), {});
   EXPECT_THAT(tree, HasSubstr("0+1 4+5"));
-  EXPECT_THAT(tree, HasSubstr("L2 cache part 2: 4 SMs"));
+  EXPECT_THAT(tree, HasSubstr("L2 cache partition 2: 4 SMs"));
   EXPECT_THAT(to_html(mapped()), HasSubstr("<ol class=\"groups\"><li>0-1, 4-5</li>"));
   EXPECT_THAT(to_csv(mapped()), HasSubstr("l2,near_sms,0+1+4+5 2+3+6+7,"));
   EXPECT_THAT(to_terminal(mapped(), {}), Not(HasSubstr("0+1+4+5")));

@@ -48,7 +48,7 @@ TEST(SplitByFirstTouch, NoiseThatWouldHideSidesSaysNothing) {
   const std::vector<FirstTouch> touches = {{1, 12}, {2, 35}, {3, -8}, {4, 40}};
   const Decision<SplitSms> split = split_by_first_touch({touches, 3, 7.8, kNearCycles});
   EXPECT_FALSE(split.value);
-  EXPECT_THAT(split.why_not, HasSubstr("would not show"));
+  EXPECT_THAT(split.why_not, HasSubstr("noise would hide"));
 }
 
 TEST(SplitByFirstTouch, NobodyIsBetweenTheSides) {
@@ -136,11 +136,11 @@ TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
 
 TEST(DecidePartitions, OneExperimentAloneIsFlagged) {
   const Decision<PartitionsFound> found =
-      decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides = "there is one SM"});
+      decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides = "requires at least two SMs"});
   ASSERT_TRUE(found.value);
   EXPECT_EQ(found.value->partitions, 2);
-  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("one SM")));
-  EXPECT_FALSE(decide_partitions({.near_ratio = 1.5, .no_sides = "there is one SM"}).value);
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("two SMs")));
+  EXPECT_FALSE(decide_partitions({.near_ratio = 1.5, .no_sides = "requires at least two SMs"}).value);
 }
 
 }  // namespace

@@ -354,12 +354,13 @@ TEST(SimGeometry, RefusesWhatCannotBe) {
       return std::string(error.what());
     }
   };
-  EXPECT_THAT(message_of(spec_of(3 * 128, 3, Replacement::kTreePlru)), HasSubstr("power of two of ways"));
+  EXPECT_THAT(message_of(spec_of(3 * 128, 3, Replacement::kTreePlru)),
+              HasSubstr("number of ways to be a power of two"));
   EXPECT_THAT(message_of(spec_of(3 * 128, 1, Replacement::kLru, IndexHash::kXorFold)),
-              HasSubstr("power of two of sets"));
-  EXPECT_THAT(message_of(spec_of(64, 1)), HasSubstr("hold no line"));
-  EXPECT_THAT(message_of(spec_of(65 * 128, 65, Replacement::kSegmentedLru)), HasSubstr("64 ways at most"));
-  EXPECT_THAT(message_of(spec_of(33 * 128, 33, Replacement::kSrrip)), HasSubstr("32 ways at most"));
+              HasSubstr("number of sets to be a power of two, not 3"));
+  EXPECT_THAT(message_of(spec_of(64, 1)), HasSubstr("cannot hold one line"));
+  EXPECT_THAT(message_of(spec_of(65 * 128, 65, Replacement::kSegmentedLru)), HasSubstr("at most 64 ways"));
+  EXPECT_THAT(message_of(spec_of(33 * 128, 33, Replacement::kSrrip)), HasSubstr("at most 32 ways"));
 }
 
 }  // namespace

@@ -238,10 +238,10 @@ TEST(SimDevice, RefusesWhatTheMachineLacks) {
   };
   ChaseProgram texture = chase(1024, 128, Space::kTexture);
   texture.steps = {{.kind = StepKind::kTouch}};
-  EXPECT_THAT(message_of(texture), HasSubstr("no space 'texture'"));
+  EXPECT_THAT(message_of(texture), HasSubstr("no memory space 'texture'"));
   ChaseProgram large = chase(1ull << 36, 1 << 20);
   large.steps = {{.kind = StepKind::kWarm, .loads = 1}};
-  EXPECT_THAT(message_of(large), HasSubstr("larger than"));
+  EXPECT_THAT(message_of(large), HasSubstr("exceeds the"));
   ChaseProgram sm = chase(1024, 128);
   sm.steps = {{.kind = StepKind::kTouch}};
   sm.exclusive = true;

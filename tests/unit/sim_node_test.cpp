@@ -71,8 +71,8 @@ TEST(SimNode, RefusesWrongFilesInOneLine) {
                                          [&] { static_cast<void>(parse_node(text_with(find, replacement))); });
   };
   EXPECT_THAT(refusal("\"node_version\": 1", "\"node_version\": 7"), HasSubstr("node_version"));
-  EXPECT_THAT(refusal("\"slot0\"]", "\"slot9\"]"), HasSubstr("'slot9', which no segment"));
-  EXPECT_THAT(refusal("60e9", "0"), HasSubstr("lets nothing through"));
+  EXPECT_THAT(refusal("\"slot0\"]", "\"slot9\"]"), HasSubstr("'slot9', but no segment"));
+  EXPECT_THAT(refusal("60e9", "0"), HasSubstr("must have a bandwidth above 0"));
   EXPECT_THAT(refusal("60e9", "-1"), HasSubstr("segments[0].bytes_per_second"));
   EXPECT_THAT(refusal("\"to\": \"gpu1\", \"over\": [\"up\"", "\"to\": \"gpu0\", \"over\": [\"up\""),
               HasSubstr("twice"));

@@ -104,20 +104,20 @@ TEST(StructureDecision, LookedAtSetsMayAllHaveTheFewerWays) {
 }
 
 TEST(StructureDecision, SetsThatDifferByTwoWaysAreNotMinimal) {
-  expect_none(decide_ways(sets_with_ways({4, 6})), "sets of 4 to 6 lines");
+  expect_none(decide_ways(sets_with_ways({4, 6})), "conflict sets show 4 to 6 ways");
 }
 
 // Noise adds one line to each: 34 lines in sets of 14.
 TEST(StructureDecision, SetsThatDoNotMakeUpTheCacheSayNothingOfItsIndex) {
   ConflictSets sets = sets_of(34, {{0, 3, 5, 6, 9, 10, 23, 33, 36, 39, 42, 45, 58, 60, 63}});
   sets.array_bytes = 64 * 128;
-  expect_none(decide_index(sets), "34 lines are no whole number of sets of 14");
+  expect_none(decide_index(sets), "34 lines are not a whole number of sets of 14 ways");
   sets.lines = 28;
   EXPECT_EQ(index_of(sets), "hashed");
 }
 
 TEST(StructureDecision, SetsOfVeryDifferentWaysSayNothingOfAnIndex) {
-  expect_none(decide_index(sets_with_ways({1, 200})), "sets of 1 to 200 lines");
+  expect_none(decide_index(sets_with_ways({1, 200})), "conflict sets show 1 to 200 ways");
 }
 
 // Eight lines of one way, with a hash that places many conflicts eight lines apart: five such pairs were found.
@@ -172,11 +172,11 @@ TEST(StructureDecision, LinesThatAreCountedMakeUpWholeSetsExactly) {
   ConflictSets sets = sets_of(200, {lines});
   EXPECT_TRUE(decide_sets(sets).value) << "the size may be off by that much";
   sets.lines_are_exact = true;
-  expect_none(decide_sets(sets), "200 lines are no whole number of sets of 22");
+  expect_none(decide_sets(sets), "200 lines are not a whole number of sets of 22 ways");
 }
 
 TEST(StructureDecision, LinesThatAreNoWholeNumberOfSetsTellNone) {
-  expect_none(decide_sets(sets_of(26, {{3, 37, 18, 9, 25}})), "26 lines are no whole number of sets of 4");
+  expect_none(decide_sets(sets_of(26, {{3, 37, 18, 9, 25}})), "26 lines are not a whole number of sets of 4 ways");
 }
 
 TEST(StructureDecision, HashedSetsThatAreNotAlikeTellNone) {
@@ -201,7 +201,7 @@ TEST(StructureDecision, NoConflictsTellNothing) {
   EXPECT_FALSE(are_enough(none));
   for (const std::string& why_not :
        {decide_ways(none).why_not, decide_sets(none).why_not, decide_index(none).why_not}) {
-    EXPECT_EQ(why_not, "no lines that conflict were found");
+    EXPECT_EQ(why_not, "no conflicting lines were found");
   }
 }
 

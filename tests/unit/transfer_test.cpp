@@ -45,17 +45,17 @@ TEST(Transfer, RefusesWhatIsImpossible) {
   program.repeats = 0;
   EXPECT_THAT(refusal(program), HasSubstr("repeats"));
   EXPECT_THAT(refusal(copy_of({})), HasSubstr("transfers"));
-  EXPECT_THAT(refusal(copy_of({{kFirstGpu, kFirstGpu}})), HasSubstr("two ends"));
+  EXPECT_THAT(refusal(copy_of({{kFirstGpu, kFirstGpu}})), HasSubstr("two different ends"));
   EXPECT_THAT(refusal(copy_of({{kHostMemory, {PlaceKind::kHost, 1}}})), HasSubstr("GPU at one end"));
   program = copy_of({{kFirstGpu, kHostMemory}});
   program.op = TransferOp::kRead;  // the host has no SMs
-  EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
+  EXPECT_THAT(refusal(program), HasSubstr("at the end that performs this operation"));
   program = copy_of({{kHostMemory, kFirstGpu}});
   program.op = TransferOp::kStore;
-  EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
+  EXPECT_THAT(refusal(program), HasSubstr("at the end that performs this operation"));
   program = copy_of({{kFirstGpu, kSecondGpu}, {kSecondGpu, kFirstGpu}});
   program.op = TransferOp::kLoad;
-  EXPECT_THAT(refusal(program), HasSubstr("one for this operation"));
+  EXPECT_THAT(refusal(program), HasSubstr("exactly one entry for this operation"));
   program = copy_of({{kFirstGpu, kSecondGpu}});
   program.op = TransferOp::kPageableCopy;
   EXPECT_THAT(refusal(program), HasSubstr("the host at one end"));
@@ -66,9 +66,9 @@ TEST(Transfer, KnowsWhatCannotBeAnAnswer) {
   EXPECT_EQ(misfit(two, {.seconds = {1e-3, 2e-3}}), "");
   EXPECT_THAT(misfit(two, {.seconds = {1e-3}}), HasSubstr("each transfer"));
   EXPECT_THAT(misfit(two, {.seconds = {1e-3, 0}}), HasSubstr("time of 0 s"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e-3, -1}}), HasSubstr("cannot be"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("cannot be"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e300, 1e-3}}), HasSubstr("cannot be"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e-3, -1}}), HasSubstr("which is impossible"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("which is impossible"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e300, 1e-3}}), HasSubstr("which is impossible"));
   TransferProgram load = copy_of({{kFirstGpu, kSecondGpu}});
   load.op = TransferOp::kLoad;
   EXPECT_EQ(misfit(load, {.seconds = {1e-6, 1e-6, 1e-6}}), "");

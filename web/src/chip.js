@@ -73,7 +73,7 @@ function setUpExport() {
     const {svg, width, height} = standalone(drawing);
     savePng(called('png'), svg, width, height);
   });
-  add('PDF', 'Print the drawing alone, which saves it as PDF', () => {
+  add('PDF', 'Print only the drawing, to save it as PDF', () => {
     const {svg, width, height} = standalone(drawing);
     printAlone(called('pdf'), svg, width, height);
   });

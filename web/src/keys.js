@@ -1,9 +1,9 @@
 // Keys for the whole page. In an input field they are letters, and a plot with the focus takes its own keys.
 const kPlotKeys = [
-  ['+ and \u2212', 'zoom the plot that has the focus'],
-  ['arrows', 'move it'],
-  ['0', 'show all of it'],
-  ['1 to 9', 'hide or show its first, second, ... line'],
+  ['+ and \u2212', 'zoom the focused plot'],
+  ['arrows', 'move the plot'],
+  ['0', 'show the whole plot'],
+  ['1 to 9', 'hide or show line 1 to 9 of the plot'],
 ];
 
 const headings = () => [...document.querySelectorAll('main h2[id]')].filter((heading) => heading.offsetParent !== null);
@@ -67,11 +67,11 @@ export function setUpKeys() {
   const dialog = helpDialog([
     ...(hasSearch ? [['/', 'search the values']] : []),
     ['n', 'next section'],
-    ['p', 'section before'],
-    ...(hasHeat ? [['h', 'L2 latency in the drawing, on and off']] : []),
-    ['t', 'light or dark'],
-    ['?', 'these keys'],
-    ['Esc', 'back: closes this, lets a part of the drawing go'],
+    ['p', 'previous section'],
+    ...(hasHeat ? [['h', 'show or hide L2 latency in the drawing']] : []),
+    ['t', 'switch between light and dark theme'],
+    ['?', 'show this list'],
+    ['Esc', 'close this list, or deselect a part of the drawing'],
   ]);
   const actions = {
     '/': search, n: () => goBy(1), p: () => goBy(-1), t: () => document.getElementById('theme').click(), '?': () => dialog.showModal(),

@@ -255,7 +255,7 @@ function mapOption(chart, table, palette, base, {width, height}) {
   const kLineHeight = 20;
   const category = (axis, data, vertical) => ({
     type: 'category', data: data.map((value) => tick(value, axis.unit)), nameLocation: 'middle',
-    name: axisName(axis) + (goesOneWay(data) ? '' : ', likes together'),
+    name: axisName(axis) + (goesOneWay(data) ? '' : ', grouped by similarity'),
     nameGap: vertical ? (isNarrow ? 44 : 62) : 30, nameTextStyle: {color: palette.ink},
     // Skips labels so that each has room for its line.
     axisLabel: {

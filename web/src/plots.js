@@ -132,7 +132,7 @@ function samplesTable(chart) {
   const summary = document.createElement('summary');
   const {names, data} = tableOf(chart);
   const rows = Math.min(data[0].length, kRowsListed);
-  summary.textContent = rows < data[0].length ? `The first ${rows} of ${data[0].length} rows` : 'The samples as a table';
+  summary.textContent = rows < data[0].length ? `The first ${rows} of ${data[0].length} rows` : 'Samples as a table';
   details.append(summary);
   details.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return;

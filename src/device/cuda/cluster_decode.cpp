@@ -15,7 +15,7 @@ void check_blocks(const ClusterProgram& program, const std::vector<BlockRecord>&
       throw DeviceError(fmt::format("{}: {}", kernel,
                                     program.op == ClusterOp::kBulkCopy
                                         ? "a copy did not arrive"
-                                        : "a load gave what the shared memory of no block holds"));
+                                        : "a load returned a value that is in no block's shared memory"));
     }
     check_start(block, kernel, blocks.size());
   }

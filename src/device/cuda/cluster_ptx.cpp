@@ -197,8 +197,8 @@ PtxTarget cluster_target(const PtxTarget& target, int driver_version) {
   constexpr int kFirstDriver = 12000;  // its PTX 8.0 is the first with bulk copies
   if (target.sm < kFirstSm) {
     throw NotSupportedError(
-        fmt::format("clusters and bulk copies need compute capability 9.0 (Hopper) or later; the kernels here are for "
-                    "{}.{}",
+        fmt::format("clusters and bulk copies need compute capability 9.0 (Hopper) or later; this GPU and its driver "
+                    "support {}.{}",
                     target.sm / 10, target.sm % 10));
   }
   if (driver_version < kFirstDriver) {

@@ -88,43 +88,45 @@ std::string explain_failure(Status status, int driver_version, const std::string
     case kErrorOperatingSystem:
     case kErrorUnknown:
       if (const std::string node = forbidden_node(device_folder); !node.empty()) {
-        return fmt::format("no permission to open {}: run as a user that may, or ask for access to the GPU", node);
+        return fmt::format("no permission to open {}: run as a user who has it, or ask for access to the GPU", node);
       }
       if (status == kErrorNoDevice) {
-        return "the driver is there but shows no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi, or use --device "
+        return "the driver is installed but reports no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi, or use --device "
                "sim:h200";
       }
       if (status == kErrorOperatingSystem) {
         return fmt::format(
-            "the operating system refused: check permission on {}/nvidia* and that the nvidia kernel module is loaded",
+            "an operating system call failed: check the permissions of {}/nvidia* and that the nvidia kernel module is "
+            "loaded",
             device_folder);
       }
-      return "the driver failed: check nvidia-smi and the kernel log (dmesg), reload the nvidia_uvm module or reboot";
+      return "the driver failed: check nvidia-smi and the kernel log (dmesg); reload the nvidia_uvm module or reboot";
     case kErrorStubLibrary:
-      return "the library found is a build-time stub: take the stubs folder out of LD_LIBRARY_PATH";
+      return "the library found is a build-time stub: remove the stubs folder from LD_LIBRARY_PATH";
     case kErrorInsufficientDriver:
       return driver_version > 0
-                 ? fmt::format("driver too old: it supports CUDA {}, needed is {} or later; update the NVIDIA driver",
-                               version_text(driver_version), version_text(kOldestDriver))
-                 : fmt::format("driver too old: needed is one for CUDA {} or later; update the NVIDIA driver",
+                 ? fmt::format(
+                       "driver too old: it supports CUDA {}, but gputopo needs {} or later; update the NVIDIA driver",
+                       version_text(driver_version), version_text(kOldestDriver))
+                 : fmt::format("driver too old: gputopo needs CUDA {} or later; update the NVIDIA driver",
                                version_text(kOldestDriver));
     case kErrorUnsupportedPtxVersion:
       return "the driver cannot compile for this GPU: update the NVIDIA driver";
     case kErrorDeviceUnavailable:
       return "another process holds this GPU in exclusive mode, or the GPU does not respond: see nvidia-smi";
     case kErrorInvalidDevice:
-      return "there is no such GPU: gputopo list shows those that are";
+      return "there is no such GPU: 'gputopo list' shows the existing ones";
     case kErrorEccUncorrectable:
-      return "the GPU's memory reported an uncorrectable error: it needs a reset or a repair";
+      return "the GPU's memory reported an uncorrectable error: the GPU needs a reset or a repair";
     case kErrorLaunchTimeout:
-      return "a kernel outlasted the time limit of a GPU that drives a display: use another GPU or stop the display "
+      return "a kernel exceeded the time limit of a GPU that drives a display: use another GPU or stop the display "
              "server";
     case kErrorSystemNotReady:
       return "the system is not ready: start nvidia-fabricmanager (NVSwitch systems need it) and wait for it";
     case kErrorSystemDriverMismatch:
-      return "libcuda.so.1 and the nvidia kernel module are of different versions: reboot, or reload the module";
+      return "libcuda.so.1 and the nvidia kernel module have different versions: reboot, or reload the module";
     case kErrorCompatNotSupportedOnDevice:
-      return "the CUDA compatibility package does not support this GPU: take it out of LD_LIBRARY_PATH or update the "
+      return "the CUDA compatibility package does not support this GPU: remove it from LD_LIBRARY_PATH or update the "
              "driver";
     default:
       if (ends_context(status)) return "nothing more can be measured on this GPU in this run";
@@ -253,8 +255,8 @@ std::string compile(const Driver& driver, const std::string& ptx, unsigned optim
   constexpr std::size_t kMostBytes = 1u << 30;
   if (image == nullptr || bytes == 0 || bytes > kMostBytes) {
     throw DeviceError(
-        fmt::format("cuLinkComplete says that the machine code of a kernel has {} bytes: the driver does "
-                    "not work as it should; update it",
+        fmt::format("cuLinkComplete reports {} bytes of machine code for a kernel: the driver is not working "
+                    "correctly; update it",
                     bytes));
   }
   return {static_cast<const char*>(image), bytes};  // the link owns the image

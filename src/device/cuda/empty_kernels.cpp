@@ -15,7 +15,7 @@ void require_graphs(const Driver& driver) {
   const bool has_all = driver.graph_create != nullptr && driver.graph_add_kernel_node != nullptr &&
                        driver.graph_instantiate != nullptr && driver.graph_launch != nullptr &&
                        driver.graph_exec_destroy != nullptr && driver.graph_destroy != nullptr;
-  if (!has_all) throw NotSupportedError("this NVIDIA driver has no graphs of kernels; update it to CUDA 12");
+  if (!has_all) throw NotSupportedError("this NVIDIA driver does not support kernel graphs; update it to CUDA 12");
 }
 
 class Graph : public launch::LaunchGraph {
@@ -50,7 +50,8 @@ class Graph : public launch::LaunchGraph {
 void EmptyKernels::choose(std::uint32_t argument_bytes) {
   const LaunchTarget target = launch_target(gpu_.target(), gpu_.driver()->version());
   if (argument_bytes > target.most_argument_bytes) {
-    throw NotSupportedError(fmt::format("kernels take {} bytes of arguments at most here", target.most_argument_bytes));
+    throw NotSupportedError(
+        fmt::format("this GPU and its driver accept at most {} bytes of kernel arguments", target.most_argument_bytes));
   }
   auto found = modules_.find(argument_bytes);
   if (found == modules_.end()) {

@@ -59,7 +59,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   driver_->check(driver_->device_get_count(&count), "cuDeviceGetCount");
   check_device_count(count, "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count) {
-    throw DeviceError(fmt::format("there is no cuda:{}: this machine shows {} CUDA device{}; gputopo list names them",
+    throw DeviceError(fmt::format("there is no cuda:{}: the driver reports {} CUDA device{}; see 'gputopo list'",
                                   ordinal, count, count == 1 ? "" : "s"));
   }
   DeviceHandle device = 0;
@@ -168,7 +168,7 @@ void Gpu::set_bank_mode(FunctionHandle function, std::uint32_t bytes) const {
   constexpr int kKepler = 3;
   if (*info_.compute_capability_major != kKepler || driver_->func_set_shared_config == nullptr) {
     if (bytes == 0) return;
-    throw NotSupportedError("the banks of this GPU's shared memory have one layout");
+    throw NotSupportedError("the shared memory of this GPU has only one bank mode");
   }
   const SharedConfig config = bytes == 0   ? SharedConfig::kDefault
                               : bytes == 4 ? SharedConfig::kFourByteBanks
@@ -226,7 +226,7 @@ void Gpu::queue(FunctionHandle function, const std::string& name, const launch::
   // The call itself may load code. From here on, only the GPU takes time.
   if (!holds_ || queued_.empty()) queued_at_ = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
-    throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
+    throw NotSupportedError(fmt::format("the driver cannot launch a cluster of {} blocks", launch.cluster_size));
   }
   driver_->check(status,
                  fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory{})", name,
@@ -252,7 +252,7 @@ void Gpu::finish() {
 void Gpu::require_clusters() const {
   if (driver_->launch_kernel_ex == nullptr || driver_->occupancy_max_active_clusters == nullptr ||
       driver_->occupancy_max_cluster_size == nullptr || driver_->func_set_attribute == nullptr) {
-    throw NotSupportedError("this NVIDIA driver launches no clusters; update it");
+    throw NotSupportedError("this NVIDIA driver cannot launch clusters; update it");
   }
 }
 
@@ -266,7 +266,7 @@ ClusterRoom Gpu::cluster_room(FunctionHandle function, const launch::KernelLaunc
   const Status status = driver_->occupancy_max_active_clusters(&clusters, function, &cluster.config);
   if (is_wrong_cluster(status) || (status == kSuccess && clusters < 1)) {
     throw NotSupportedError(
-        fmt::format("the driver has no room for a cluster of {} blocks with an SM each", launch.cluster_size));
+        fmt::format("the driver has no room for a cluster of {} blocks on separate SMs", launch.cluster_size));
   }
   driver_->check(status, fmt::format("cuOccupancyMaxActiveClusters({})", launch.cluster_size));
   driver_->check(driver_->occupancy_max_cluster_size(&largest, function, &cluster.config),
@@ -299,7 +299,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t bytes, std::uint32_t channels) {
   const std::uint64_t texels = bytes / (sizeof(std::uint32_t) * channels);
   if (texels > max_linear_texels_) {
-    throw NotSupportedError(fmt::format("a texture of {} texels is larger than this GPU's linear textures may be ({})",
+    throw NotSupportedError(fmt::format("a texture of {} texels exceeds this GPU's limit for linear textures ({})",
                                         texels, max_linear_texels_));
   }
   const auto texture = std::make_shared<Texture>(driver_, address, bytes, channels);
@@ -316,7 +316,7 @@ void Gpu::copy_to_bank(const Module& module, launch::Address image, std::uint64_
 
 void Gpu::check(const ChaseProgram& program) const {
   if (program.l2_fetch_bytes != 0 && !info_.l2_fetch_limit_bytes) {
-    throw NotSupportedError("this GPU, or its driver, has no limit to what L2 fetches");
+    throw NotSupportedError("this GPU or its driver has no adjustable L2 fetch limit");
   }
   for (const ChaseArray& array : program.arrays) {
     if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {
@@ -324,7 +324,7 @@ void Gpu::check(const ChaseProgram& program) const {
     }
     if (array.space == Space::kTexture && array.bytes / 4 > max_linear_texels_) {
       throw NotSupportedError(
-          fmt::format("a texture of {} bytes is larger than this GPU's linear textures may be ({} bytes)", array.bytes,
+          fmt::format("a texture of {} bytes exceeds this GPU's limit for linear textures ({} bytes)", array.bytes,
                       max_linear_texels_ * 4));
     }
   }

@@ -41,7 +41,7 @@ CudaLinkGpu::CudaLinkGpu(std::shared_ptr<const Driver> driver, DeviceHandle hand
       records_(driver_, kRecordBytes) {
   // Drivers load code at its first launch, and wait then for everything in flight: forever, if that is held back.
   for (const char* kernel : {"read", "write"}) launch_stream(kernel, nullptr, 0, 0, 1, 0);
-  synchronize("kernels of transfers");
+  synchronize("transfer kernels");
 }
 
 void CudaLinkGpu::reserve(std::uint64_t bytes) {

@@ -373,16 +373,15 @@ std::string throttle_warning(std::uint64_t reasons) {
     std::uint64_t bits;  // nvmlClocksEventReason*
     const char* text;
   };
-  static constexpr Cause kCauses[] = {{0x04, "its power limit"},
-                                      {0x20 | 0x40, "its temperature"},
+  static constexpr Cause kCauses[] = {{0x04, "the power limit"},
+                                      {0x20 | 0x40, "the temperature"},
                                       {0x80, "the power supply (power brake)"},
                                       {0x08, "the hardware (heat or power)"}};
   for (const Cause& cause : kCauses) {
     if ((reasons & cause.bits) == 0) continue;
     return fmt::format(
-        "{} holds this GPU's clocks down: latencies in ns and bandwidths are lower than they could be; see nvidia-smi "
-        "-q "
-        "-d PERFORMANCE",
+        "{} lowers this GPU's clocks: latencies in ns are longer and bandwidths lower than they could be; see "
+        "nvidia-smi -q -d PERFORMANCE",
         cause.text);
   }
   return {};

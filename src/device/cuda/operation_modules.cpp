@@ -39,7 +39,7 @@ std::string first_complaint(std::string_view message) {
 }  // namespace
 
 std::string OperationModules::refusal_of(const OperationShape& shape) const {
-  if (!shape.has_text(&OperationInfo::ptx)) return "NVIDIA GPUs have no such instruction";
+  if (!shape.has_text(&OperationInfo::ptx)) return "NVIDIA GPUs have no instruction for this operation";
   for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
     if (std::string refusal = refusal_by_capability(gpu_.target().sm, shape.operation_of(stream)); !refusal.empty()) {
       return refusal;
@@ -47,11 +47,11 @@ std::string OperationModules::refusal_of(const OperationShape& shape) const {
   }
   const OperandType type = info_of(shape.operation).type;
   if (warps_together(type) > 1 && !is_own_target(gpu_.target(), gpu_.info())) {
-    return "the driver is too old for this GPU's own instructions; update the NVIDIA driver";
+    return "the driver is too old for instructions specific to this GPU; update the NVIDIA driver";
   }
   const bool needs_warpgroups = warps_together(type) > 1 && type != OperandType::kTensorMemory;
   if (needs_warpgroups && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
-    return "needs compute capability 9.0, no other, and a driver of CUDA 12.0 or later";
+    return "needs compute capability 9.0 (no other) and a driver for CUDA 12.0 or later";
   }
   return {};
 }
@@ -93,7 +93,7 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
 
 void OperationModules::add(const Compiled& part) {
   for (const auto& [shape, message] : part.refused) {
-    kernels_[shape].code.refusal = "the driver's compiler refuses it: " + first_complaint(message);
+    kernels_[shape].code.refusal = "the driver's compiler rejects this operation: " + first_complaint(message);
   }
   for (const auto& [binary, of_module] : part.binaries) add_module(binary, of_module);
 }

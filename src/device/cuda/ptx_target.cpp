@@ -29,8 +29,9 @@ constexpr TargetRow kTargets[] = {
 PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version) {
   constexpr int kMostMajor = 99;  // far beyond any that exists
   if (capability_major < 0 || capability_major > kMostMajor || capability_minor < 0 || capability_minor > 9) {
-    throw DeviceError(fmt::format("the driver says that this GPU has compute capability {}.{}, which none has",
-                                  capability_major, capability_minor));
+    throw DeviceError(
+        fmt::format("the driver reports compute capability {}.{}, which is impossible; reload or update the driver",
+                    capability_major, capability_minor));
   }
   const int sm = 10 * capability_major + capability_minor;
   if (sm < kTargets[0].sm) {
@@ -43,7 +44,7 @@ PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driv
   }
   if (best == nullptr) {
     throw DeviceError(
-        fmt::format("driver too old: it supports CUDA {}.{}, this GPU needs 9.0 or later; update the NVIDIA driver",
+        fmt::format("driver too old: it supports CUDA {}.{}, but this GPU needs 9.0 or later; update the NVIDIA driver",
                     driver_version / 1000, driver_version % 1000 / 10));
   }
   return {best->ptx_major, best->ptx_minor, best->sm};

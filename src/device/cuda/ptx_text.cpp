@@ -150,7 +150,7 @@ std::string_view load_opcode(Space space) {
     case Space::kScalar:
       break;
   }
-  throw NotSupportedError(fmt::format("PTX has no load of the {} space", to_string(space)));
+  throw NotSupportedError(fmt::format("PTX has no load from the {} space", to_string(space)));
 }
 
 std::string_view chain_load_opcode(const PtxTarget& target, Space space) {

@@ -72,7 +72,8 @@ Streams::Layout Streams::lay_out(const StreamProgram& program, const StreamShape
   const double seconds = pass_seconds(program, layout);
   if (seconds > launch::kMaxLaunchSeconds) {
     throw UsageError(
-        fmt::format("program: a pass over {} bytes may take {:.1f} s, and a launch may last {:.0f} s; use fewer bytes",
+        fmt::format("program: a pass over {} bytes may take {:.1f} s, but a launch may take at most {:.0f} s; "
+                    "use fewer bytes",
                     layout.pass_bytes, seconds, launch::kMaxLaunchSeconds));
   }
   const std::uint64_t body_passes = shape.slice_bytes != 0 ? stream_body_passes(shape) : 1;

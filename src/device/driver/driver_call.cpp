@@ -61,8 +61,7 @@ bool hold_driver_call() {
 
 void throw_no_result(const std::string& call) {
   throw DeviceError(fmt::format(
-      "{} says that it succeeded, but gives nothing: the driver does not work as it should; reload or update it",
-      call));
+      "{} reported success but returned nothing: the driver is not working correctly; reload or update it", call));
 }
 
 void time_driver_calls() { t_is_timed = true; }

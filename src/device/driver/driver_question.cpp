@@ -121,7 +121,7 @@ DriverQuestion::~DriverQuestion() {
 DriverQuestion::Answer DriverQuestion::wait() {
   if (process_ < 0) {
     return {.text = {},
-            .problem = fmt::format("{}: no process could be started to ask its driver ({}); allow more (ulimit -u)",
+            .problem = fmt::format("{}: could not start a process to query its driver ({}); allow more (ulimit -u)",
                                    backend_, std::strerror(error_))};
   }
   bool is_late = false;
@@ -155,7 +155,7 @@ std::string DriverQuestion::problem_of(bool is_late) {
   constexpr const char* kLeftOut = "so its GPUs are left out";
   if (is_late) {
     return fmt::format(
-        "{}: {} has not come back for {:.1f} s, {}: the GPU or its driver hangs; see the kernel log (dmesg), and reset "
+        "{}: {} has not returned for {:.1f} s, {}: the GPU or its driver hangs; see the kernel log (dmesg), and reset "
         "the GPU or reboot",
         backend_, name, std::chrono::duration<double>(Clock::now() - begin_).count(), kLeftOut);
   }
@@ -165,11 +165,11 @@ std::string DriverQuestion::problem_of(bool is_late) {
   std::string how = "ended its process";
   if (has_ended && WIFSIGNALED(status)) {
     const char* const signal = ::sigabbrev_np(WTERMSIG(status));
-    how = fmt::format("ended its process by signal {} (SIG{})", WTERMSIG(status), signal == nullptr ? "?" : signal);
+    how = fmt::format("ended its process with signal {} (SIG{})", WTERMSIG(status), signal == nullptr ? "?" : signal);
   } else if (has_ended && WIFEXITED(status)) {
     how = fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
   }
-  return fmt::format("{}: {} {}, {}; update the driver, or see whether it supports these GPUs", backend_, name, how,
+  return fmt::format("{}: {} {}, {}; update the driver, or check whether it supports these GPUs", backend_, name, how,
                      kLeftOut);
 }
 

@@ -54,13 +54,14 @@ void check_sms(const DeviceInfo& info, const std::string& prefix) {
           info.sm_count, limits::kMaxSms);
   require(info.warp_size == 32 || info.warp_size == 64, prefix + ".warp_size", "{} is not 32 or 64", info.warp_size);
   require(!info.xcd_count || (*info.xcd_count >= 1 && info.sm_count % *info.xcd_count == 0), prefix + ".xcd_count",
-          "{} do not divide the {} SMs evenly", info.xcd_count.value_or(0), info.sm_count);
+          "{} does not divide the {} SMs evenly", info.xcd_count.value_or(0), info.sm_count);
   if (!info.physical_sm_ids) return;
   const auto& ids = *info.physical_sm_ids;
   const std::string field = prefix + ".physical_sm_ids";
-  require(ids.size() == info.sm_count, field, "are {} and not one for each of the {} SMs", ids.size(), info.sm_count);
+  require(ids.size() == info.sm_count, field, "has {} entries, not one for each of the {} SMs", ids.size(),
+          info.sm_count);
   require(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end(), field,
-          "must ascend, each once");
+          "must ascend without duplicates");
 }
 
 // A device has at least one slice of its GPU, and at most all.
@@ -76,12 +77,12 @@ void check_slices(std::optional<std::uint32_t> own, std::optional<std::uint32_t>
 void check_info(const DeviceInfo& info, const std::string& prefix) {
   check_sms(info, prefix);
   const auto& choices = info.carve_outs_bytes;
-  require(choices.size() <= limits::kMaxCarveOuts, prefix + ".carve_outs_bytes", "{} are more than {}", choices.size(),
-          limits::kMaxCarveOuts);
+  require(choices.size() <= limits::kMaxCarveOuts, prefix + ".carve_outs_bytes", "has {} entries, more than {}",
+          choices.size(), limits::kMaxCarveOuts);
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
-          prefix + ".carve_outs_bytes", "must ascend, each once");
+          prefix + ".carve_outs_bytes", "must ascend without duplicates");
   if (info.max_grid_blocks) {
-    require(info.max_grid_blocks->size() == 3, prefix + ".max_grid_blocks", "are {} and not three: of x, y and z",
+    require(info.max_grid_blocks->size() == 3, prefix + ".max_grid_blocks", "has {} entries, not three (x, y and z)",
             info.max_grid_blocks->size());
     for (const std::uint64_t blocks : *info.max_grid_blocks) {
       require(blocks >= 1 && blocks <= limits::kMaxGridBlocks, prefix + ".max_grid_blocks",
@@ -96,7 +97,7 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
   }
   if (info.max_threads_per_block) {
     require(*info.max_threads_per_block >= info.warp_size, prefix + ".max_threads_per_block",
-            "{} is less than a warp of {}", *info.max_threads_per_block, info.warp_size);
+            "{} is less than the warp size of {}", *info.max_threads_per_block, info.warp_size);
   }
   visit_info_fields(info, Bounds{prefix});
   if (info.memory_free_bytes) Bounds{prefix}("memory_free_bytes", *info.memory_free_bytes);
@@ -108,7 +109,7 @@ void check_told_info(const DeviceInfo& info, const std::string& call) {
     check_info(info, call);
   } catch (const FormatError& error) {
     throw DeviceError(
-        fmt::format("{}, which no GPU has: the driver does not work as it should; reload or update it", error.what()));
+        fmt::format("{}, which is impossible: the driver is not working correctly; reload or update it", error.what()));
   }
 }
 
@@ -116,9 +117,7 @@ void check_device_count(int count, const std::string& call) {
   constexpr int kMostDevices = 1024;
   if (count >= 0 && count <= kMostDevices) return;
   throw DeviceError(
-      fmt::format("{} says that there are {} GPUs: the driver does not work as it should; reload or update "
-                  "it",
-                  call, count));
+      fmt::format("{} reports {} GPUs: the driver is not working correctly; reload or update it", call, count));
 }
 
 }  // namespace gputopo

@@ -84,7 +84,7 @@ class InfoReader {
     info_.sm_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kSmCount).value_or(1));
     info_.warp_size = static_cast<std::uint32_t>(attribute(DeviceAttribute::kWarpSize).value_or(kWavefront));
     if (info_.warp_size != kWavefront) {
-      throw NotSupportedError(fmt::format("{}: wavefronts of {} threads, and the kernels are for {}", info_.name,
+      throw NotSupportedError(fmt::format("{} has wavefronts of {} threads, but gputopo's kernels need {}", info_.name,
                                           info_.warp_size, kWavefront));
     }
     if (node_.simds_per_cu > 0) {

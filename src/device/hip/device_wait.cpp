@@ -38,7 +38,7 @@ int on_event(const SystemEvent* event, void*) {
   const std::lock_guard lock(shared().mutex);
   if (shared().waiting == 0) return kNotTaken;
   shared().fault =
-      is_fault ? fmt::format("memory access fault of the GPU at {:#x}", event->address) : "the GPU hung or was reset";
+      is_fault ? fmt::format("memory access fault on the GPU at {:#x}", event->address) : "the GPU hung or was reset";
   shared().changed.notify_all();
   return kTaken;
 }

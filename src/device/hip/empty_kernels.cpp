@@ -21,7 +21,7 @@ void require_graphs(const Runtime& runtime) {
                        runtime.stream_begin_capture != nullptr && runtime.stream_end_capture != nullptr &&
                        runtime.graph_instantiate != nullptr && runtime.graph_launch != nullptr &&
                        runtime.graph_exec_destroy != nullptr && runtime.graph_destroy != nullptr;
-  if (!has_all) throw NotSupportedError("this ROCm runtime has no graphs of kernels; update it to ROCm 6");
+  if (!has_all) throw NotSupportedError("this ROCm runtime does not support kernel graphs; update it to ROCm 6");
 }
 
 void launch_on(const Runtime& runtime, FunctionHandle kernel, StreamHandle stream, void** arguments) {
@@ -76,7 +76,8 @@ class Graph : public launch::LaunchGraph {
 
 void EmptyKernels::choose(std::uint32_t argument_bytes) {
   if (argument_bytes > kMostArgumentBytes) {
-    throw NotSupportedError(fmt::format("kernels take {} bytes of arguments at most here", kMostArgumentBytes));
+    throw NotSupportedError(
+        fmt::format("gputopo passes at most {} bytes of kernel arguments on AMD GPUs", kMostArgumentBytes));
   }
   auto found = modules_.find(argument_bytes);
   if (found == modules_.end()) {

@@ -34,14 +34,14 @@ const GfxTarget& gfx_target(const std::string& name) {
     known.push_back(target.name);
   }
   throw NotSupportedError(
-      fmt::format("{}: this GPU's instruction set is not one that gputopo has kernels for; it has them for {}", base,
+      fmt::format("{}: gputopo has no kernels for this GPU's instruction set; it has kernels for {}", base,
                   fmt::join(known, ", ")));
 }
 
 void check_space(Space space) {
   if (space == Space::kLocal) {
     throw NotSupportedError(
-        "local memory is measured on NVIDIA GPUs only; scratch memory of AMD GPUs is not asked yet");
+        "local memory is measured only on NVIDIA GPUs; scratch memory of AMD GPUs cannot be measured yet");
   }
   if (std::ranges::find(kHipSpaces, space) == std::end(kHipSpaces)) {
     throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(space)));

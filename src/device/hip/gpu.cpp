@@ -48,7 +48,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
   runtime_->check(runtime_->get_device_count(&count), "hipGetDeviceCount");
   check_device_count(count, "hipGetDeviceCount");
   if (ordinal < 0 || ordinal >= count) {
-    throw DeviceError(fmt::format("there is no hip:{}: this machine shows {} HIP device{}; gputopo list names them",
+    throw DeviceError(fmt::format("there is no hip:{}: the runtime reports {} HIP device{}; see 'gputopo list'",
                                   ordinal, count, count == 1 ? "" : "s"));
   }
   const std::string pci_address = runtime_->pci_address(ordinal);
@@ -101,14 +101,13 @@ void Gpu::read_wall_clock() {
   const double error = (most_khz - least_khz) / 2 / wall_clock_khz_;
   if (!(error <= kMaxClockError)) {
     throw DeviceError(fmt::format(
-        "{} does not tell the rate of the GPU's wall clock, and the host is too busy to measure it: update ROCm to 5.5 "
-        "or later, or try again",
+        "{} does not report the frequency of the GPU's wall clock, and the host is too busy to measure it: update ROCm "
+        "to 5.5 or later, or try again",
         runtime_->version_text()));
   }
   wall_clock_warning_ = fmt::format(
-      "{} does not tell the rate of the GPU's wall clock: by the host's clock it is {:.2f} MHz to within {:.2f}%, "
-      "which "
-      "is the least error of clocks, times in ns and bandwidths",
+      "{} does not report the frequency of the GPU's wall clock: by the host's clock, it is {:.2f} MHz to within "
+      "{:.2f}%, so clocks, times in ns and bandwidths have at least that error",
       runtime_->version_text(), wall_clock_khz_ / 1e3, 100 * error);
 }
 
@@ -207,16 +206,16 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
-  if (program.l2_fetch_bytes != 0) throw NotSupportedError("AMD GPUs have no limit to what L2 fetches");
+  if (program.l2_fetch_bytes != 0) throw NotSupportedError("AMD GPUs have no adjustable L2 fetch limit");
   for (const ChaseArray& array : program.arrays) check_space(array.space);
   for (const ChaseStep& step : program.steps) {
-    if (step.kind == StepKind::kAtomic) throw NotSupportedError("chains of atomics are for NVIDIA GPUs only");
+    if (step.kind == StepKind::kAtomic) throw NotSupportedError("gputopo runs chains of atomics only on NVIDIA GPUs");
   }
   const std::uint64_t most_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
   for (const ChaseActor& actor : program.actors) {
     if (actor.warp >= most_warps) {
       throw NotSupportedError(
-          fmt::format("there is no wavefront {}: a block of {} has {}", actor.warp, info_.name, most_warps));
+          fmt::format("there is no wavefront {}: a block on {} has {} wavefronts", actor.warp, info_.name, most_warps));
     }
   }
 }
@@ -228,10 +227,10 @@ bool Gpu::may_run_beside_others(const ChaseProgram& program) const {
 
 std::uint32_t Gpu::hardware_id_of(std::uint32_t sm) const {
   if (sm >= info_.sm_count)
-    throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, sm, info_.sm_count));
+    throw NotSupportedError(fmt::format("{} has no SM {}; it has {} SMs", info_.name, sm, info_.sm_count));
   if (!info_.physical_sm_ids) {
     throw NotSupportedError(
-        fmt::format("SM {} cannot be named: blocks were not seen to run on all {} CUs; end other programs on this GPU "
+        fmt::format("SM {} cannot be selected, because blocks did not reach all {} CUs; end other programs on this GPU "
                     "and do not mask its CUs",
                     sm, info_.sm_count));
   }
@@ -310,8 +309,8 @@ std::vector<std::string> Gpu::warnings() const {
   if (!wall_clock_warning_.empty()) lines.push_back(wall_clock_warning_);
   if (cus_seen_ < info_.sm_count) {
     lines.push_back(fmt::format(
-        "blocks ran on {} of the {} CUs: others are masked or another process holds them, and what names CUs was not "
-        "measured",
+        "blocks ran on {} of the {} CUs: the others are masked or another process uses them; values that need specific "
+        "CUs were not measured",
         cus_seen_, info_.sm_count));
   }
   // The driver reports the current clock, when the GPU may rest already. Its own clocks tell that of the last launch.
@@ -321,7 +320,7 @@ std::vector<std::string> Gpu::warnings() const {
     lines.push_back(
         fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
                     "could be; see rocm-smi -a",
-                    mhz, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", held down by " + cause));
+                    mhz, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", limited by " + cause));
   }
   return lines;
 }

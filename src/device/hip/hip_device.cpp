@@ -96,7 +96,7 @@ DeviceListing listing_of(const Runtime& runtime, int ordinal) {
                         .detail = {}};
   const std::optional<KfdNode> node = read_kfd_node(sysfs_root(), listing.pci_address);
   if (!node) {
-    listing.detail = "the kernel driver's topology does not list it";
+    listing.detail = "the kernel driver's topology does not list this GPU";
     return listing;
   }
   try {

@@ -190,7 +190,7 @@ std::string what_holds_clocks_down(const std::string& root, const std::string& p
       return "its power limit";
   }
   const std::string level = read_line(device / "power_dpm_force_performance_level").value_or("auto");
-  return level == "auto" || level == "high" ? "" : "power_dpm_force_performance_level, which is " + level;
+  return level == "auto" || level == "high" ? "" : "power_dpm_force_performance_level=" + level;
 }
 
 }  // namespace gputopo::hip

@@ -92,7 +92,7 @@ HipLinkGpu::HipLinkGpu(std::shared_ptr<const Runtime> runtime, int ordinal)
   records_ = Memory(runtime_, kRecordBytes);
   // Code is loaded at its first launch, which may wait for everything in flight: forever, if that is held back.
   for (const char* kernel : {"read", "write"}) launch_stream(kernel, nullptr, records_.address(), 0, 1, 0);
-  synchronize("kernels of transfers");
+  synchronize("transfer kernels");
 }
 
 std::uint32_t HipLinkGpu::attribute(DeviceAttribute attribute) const {
@@ -159,7 +159,8 @@ std::uint32_t HipLinkGpu::most_blocks() const { return kRecordBytes / sizeof(std
 
 std::vector<double> HipLinkGpu::run_timed(const node::TimedLaunch& launch) {
   if (wall_clock_khz_ == 0) {
-    throw NotSupportedError("this runtime does not tell the rate of the wall clock: install ROCm 5.7 or later");
+    throw NotSupportedError(
+        "this HIP runtime does not report the frequency of the wall clock: install ROCm 5.7 or later");
   }
   const char* name = node::name_of(launch.kernel);
   node::LinkAddress memory = launch.memory;

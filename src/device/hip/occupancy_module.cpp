@@ -13,8 +13,9 @@ void OccupancyModule::prepare(std::span<const std::uint32_t> registers) {
   std::vector<std::uint32_t> missing;
   for (const std::uint32_t count : registers) {
     if (count != 0 && count < kLeastVectorRegisters) {
-      throw NotSupportedError(fmt::format("threads that stay on an AMD GPU have {} registers at least, and not {}",
-                                          kLeastVectorRegisters, count));
+      throw NotSupportedError(
+          fmt::format("occupancy programs on AMD GPUs need at least {} registers per thread, not {}",
+                      kLeastVectorRegisters, count));
     }
     if (!kernels_.contains(count)) missing.push_back(count);
   }

@@ -28,7 +28,7 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
     if (shape.has_text(&OperationInfo::cdna)) {
       missing.push_back(shape);
     } else {
-      kernels_[shape].code.refusal = "AMD GPUs have no one instruction for it";
+      kernels_[shape].code.refusal = "AMD GPUs have no single instruction for this operation";
     }
   }
   launch::compile_in_parts(
@@ -40,7 +40,7 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
         for (const OperationShape& shape : some) kernels_[shape].module = &module;
       },
       [this](const OperationShape& shape, const std::string& message) {
-        kernels_[shape].code.refusal = "the compiler refuses it: " + first_complaint(message);
+        kernels_[shape].code.refusal = "the compiler rejects this operation: " + first_complaint(message);
       });
 }
 

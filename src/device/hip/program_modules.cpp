@@ -10,7 +10,7 @@
 namespace gputopo::hip {
 
 void AccessModule::launch(const launch::AccessLaunch& launch, launch::AccessParameters parameters) {
-  if (launch.bank_mode_bytes != 0) throw NotSupportedError("the banks of an AMD GPU's LDS have one layout");
+  if (launch.bank_mode_bytes != 0) throw NotSupportedError("the LDS of AMD GPUs has only one bank mode");
   if (!module_) {
     module_.emplace(gpu_.runtime(), gpu_.runtime()->compile(generate_access_source(gpu_.target()), gpu_.target().name));
   }
@@ -25,7 +25,7 @@ void CodeModule::check(const InstructionProgram& program) const {
   for (const CodeStep& step : program.steps) {
     if (step.kind == CodeStepKind::kConstants) throw NotSupportedError("AMD GPUs have no constant bank");
     if (is_counted(step.kind)) {
-      throw NotSupportedError("code that jumps or has constants as operands is not measured on AMD GPUs");
+      throw NotSupportedError("code with jumps or constant operands cannot be measured on AMD GPUs");
     }
   }
 }

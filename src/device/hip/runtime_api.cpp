@@ -97,7 +97,7 @@ Library open_compiler(const Library& runtime) {
 void* find_symbol(const Library& library, const char* symbol) {
   void* found = dlsym(library.handle, symbol);
   if (found == nullptr) {
-    throw DeviceError(fmt::format("{} has no {}: it is not of ROCm 5, 6 or 7; install one of them, {}", library.path,
+    throw DeviceError(fmt::format("{} has no {}: it is not from ROCm 5, 6 or 7; install one of them, {}", library.path,
                                   symbol, kUseSimulation));
   }
   return found;
@@ -151,14 +151,14 @@ std::string explain_failure(Status status) {
              "another --device";
     case kErrorNoDevice:
     case kErrorInvalidDevice:
-      return "the runtime shows no such GPU: check HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and that this user "
-             "may "
-             "open /dev/kfd and /dev/dri (groups render and video)";
+      return "the runtime reports no such GPU: check HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and that this user "
+             "may open /dev/kfd and /dev/dri (groups render and video)";
     case kErrorInsufficientDriver:
     case kErrorNotInitialized:
-      return "the amdgpu kernel module does not answer: check that it is loaded (lsmod) and the kernel log (dmesg)";
+      return "the amdgpu kernel module does not respond: check that it is loaded (lsmod), and see the kernel log "
+             "(dmesg)";
     case kErrorNoBinaryForGpu:
-      return "the code was compiled for another GPU than this one: report this with the output of gputopo list";
+      return "the code was compiled for a different GPU: report this with the output of 'gputopo list'";
     default:
       return ends_context(status) ? "nothing more can be measured on this GPU in this run; see the kernel log (dmesg)"
                                   : "";
@@ -194,7 +194,7 @@ bool runtime_present() {
 std::shared_ptr<const Runtime> Runtime::load() {
   if (!kernel_driver_present()) {
     throw DeviceError(
-        fmt::format("no AMD GPU: the amdgpu kernel module shows none (there is no {}/class/kfd); load it, {}",
+        fmt::format("no AMD GPU: the amdgpu kernel module reports none ({}/class/kfd does not exist); load it, {}",
                     sysfs_root(), kUseSimulation));
   }
   const Library runtime_library = open_runtime();
@@ -212,7 +212,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
   const Library compiler_library = open_compiler(runtime_library);
   if (compiler_library.handle == nullptr) {
     throw DeviceError(
-        fmt::format("no HIP compiler that belongs to {}: {} could not be loaded ({}); install ROCm's "
+        fmt::format("no HIP compiler for {}: {} could not be loaded ({}); install ROCm's "
                     "hip-runtime-amd, {}",
                     runtime_library.path, compiler_library.path, compiler_library.problem, kUseSimulation));
   }
@@ -243,12 +243,12 @@ void Runtime::check_compiler(const std::string& target) const {
   int version = 0;
   if (runtime_get_version(&version) != kSuccess || version <= 0) return;
   if (const int first = first_version_for(target); version < first) {
-    throw DeviceError(fmt::format("the compiler of {} does not know {}: install ROCm {}.{} or later", version_text(),
+    throw DeviceError(fmt::format("the compiler of {} does not support {}: install ROCm {}.{} or later", version_text(),
                                   target, first / kMajorVersion, first % kMajorVersion / kMinorVersion));
   }
   if (version / kMajorVersion == 5 && !has_builtins(compiler_path_)) {
     throw DeviceError(
-        fmt::format("the compiler of {} needs libhiprtc-builtins.so.5, which is not there: install the "
+        fmt::format("the compiler of {} needs libhiprtc-builtins.so.5, which is missing: install the "
                     "package libhiprtc-builtins5 (Debian, Ubuntu) or hip-runtime-amd (ROCm)",
                     version_text()));
   }
@@ -283,8 +283,8 @@ std::string Runtime::compile(const std::string& source, const std::string& targe
   require(get_code_size(program, &bytes), "hiprtcGetCodeSize");
   if (bytes == 0 || bytes > kMostBytes) {
     throw DeviceError(
-        fmt::format("hiprtcGetCodeSize says that the code of a kernel has {} bytes: the compiler does not "
-                    "work as it should; install another version of ROCm",
+        fmt::format("hiprtcGetCodeSize reports {} bytes of code for a kernel: the compiler is not working "
+                    "correctly; install another version of ROCm",
                     bytes));
   }
   std::string code(bytes, '\0');

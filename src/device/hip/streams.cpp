@@ -45,8 +45,8 @@ void Streams::check(const StreamProgram& program, const StreamShape& shape) {
   check_space(program.space);
   const std::uint64_t bytes = bytes_of(program);
   if (bytes < granule_of(shape)) {
-    throw NotSupportedError(
-        fmt::format("a stream over {} bytes is less than the {} of one statement", bytes, granule_of(shape)));
+    throw NotSupportedError(fmt::format("a stream over {} bytes is smaller than the {} bytes that one statement moves",
+                                        bytes, granule_of(shape)));
   }
 }
 

@@ -56,7 +56,7 @@ class AccessGpu {
   virtual void launch(const AccessLaunch& launch, AccessParameters parameters) = 0;
   // Copies these bytes of device memory to the start of the kernels' constants.
   virtual void set_constants(Address /*image*/, std::uint64_t /*bytes*/) {
-    throw NotSupportedError("GPUs of this vendor have no constant bank");
+    throw NotSupportedError("this vendor's GPUs have no constant bank");
   }
 };
 

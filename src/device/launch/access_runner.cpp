@@ -21,8 +21,8 @@ AccessLaunch AccessRunner::launch_of(const AccessProgram& program) const {
                       .threads = lanes * program.warps,
                       .bank_mode_bytes = program.bank_mode_bytes};
   if (launch.threads > gpu_.info().max_threads_per_block.value_or(launch.threads)) {
-    throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
-                                        lanes, *gpu_.info().max_threads_per_block));
+    throw NotSupportedError(fmt::format("{} warps of {} threads exceed the {} threads that a block may have",
+                                        program.warps, lanes, *gpu_.info().max_threads_per_block));
   }
   const std::uint64_t shared_bytes = program.space == Space::kShared ? program.bytes : sizeof(std::uint32_t);
   launch.carve_out_bytes = gpu_.carve_out_for(program.shared_carve_out_bytes, shared_bytes, 1);

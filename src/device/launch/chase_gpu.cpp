@@ -5,11 +5,11 @@
 namespace gputopo::launch {
 
 TextureView ChaseGpu::make_texture(Address, std::uint64_t, std::uint32_t) {
-  throw NotSupportedError("this GPU's kernels read no textures");
+  throw NotSupportedError("the kernels for this GPU cannot read textures");
 }
 
 void ChaseGpu::set_constants(Address, std::uint64_t) {
-  throw NotSupportedError("this GPU's kernels have no bank of constants");
+  throw NotSupportedError("the kernels for this GPU have no constant bank");
 }
 
 }  // namespace gputopo::launch

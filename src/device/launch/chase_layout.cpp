@@ -75,8 +75,9 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
     }
   }
   if (constant_bytes > kConstantBankBytes) {
-    throw NotSupportedError(fmt::format("the constant arrays need {} bytes, each rounded up to {}; there are {}",
-                                        constant_bytes, kConstantAlignment, kConstantBankBytes));
+    throw NotSupportedError(
+        fmt::format("the constant arrays need {} bytes (each is rounded up to a multiple of {}); the bank has {} bytes",
+                    constant_bytes, kConstantAlignment, kConstantBankBytes));
   }
   layout.constant_bytes = constant_bytes;
   layout.constant_offset = round_up(layout.data_bytes, kArrayAlignment);
@@ -155,8 +156,8 @@ ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
   ChaseLayout layout{.sms = named_sms(program), .seconds = estimated_seconds(program)};
   if (layout.seconds > kMaxLaunchSeconds) {
     throw UsageError(
-        fmt::format("program: its steps may take {:.1f} s, and a launch may last {:.0f} s; give it fewer loads, or "
-                    "touch steps for warming large arrays",
+        fmt::format("program: its steps may take {:.1f} s, but a launch may take at most {:.0f} s; use fewer loads, or "
+                    "warm large arrays with touch steps",
                     layout.seconds, kMaxLaunchSeconds));
   }
   place_arrays(program, layout);

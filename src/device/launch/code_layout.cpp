@@ -34,7 +34,7 @@ void check_duration(const InstructionProgram& program) {
   const double cycles = estimated_cycles(program);
   if (cycles <= kMaxLaunchCycles) return;
   throw UsageError(
-      fmt::format("program: its steps may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer passes",
+      fmt::format("program: its steps may take {:.0e} cycles, but a launch may take at most {:.0e}; use fewer passes",
                   cycles, kMaxLaunchCycles));
 }
 
@@ -44,7 +44,7 @@ CodeLayout lay_out(const InstructionProgram& program, std::uint32_t sm_count) {
     layout.warps = std::max(layout.warps, actor.warp + 1);
     const std::uint32_t sm = actor.sm.value_or(kAnySm);
     if (sm != kAnySm && sm >= sm_count) {
-      throw NotSupportedError(fmt::format("this GPU has no SM {}; it has {}", sm, sm_count));
+      throw NotSupportedError(fmt::format("this GPU has no SM {}; it has {} SMs", sm, sm_count));
     }
     const auto found = std::ranges::find(layout.sms, sm);
     layout.slots.push_back(static_cast<std::uint32_t>(found - layout.sms.begin()));

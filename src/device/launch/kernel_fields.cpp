@@ -35,7 +35,7 @@ const KernelField& kernel_field(std::string_view name, std::span<const KernelFie
     const auto found = std::ranges::find(fields, name, &KernelField::name);
     if (found != fields.end()) return *found;
   }
-  throw Error(fmt::format("kernels have nothing that is called {}", name));
+  throw Error(fmt::format("the kernels have no struct or field named {}", name));
 }
 
 }  // namespace gputopo::launch

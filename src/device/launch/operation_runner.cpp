@@ -50,8 +50,8 @@ OperationLaunch OperationRunner::launch_of(const OperationProgram& program) cons
                          .cluster_size = program.cluster_size,
                          .threads = lanes * program.warps};
   if (launch.threads > gpu_.info().max_threads_per_block.value_or(launch.threads)) {
-    throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
-                                        lanes, *gpu_.info().max_threads_per_block));
+    throw NotSupportedError(fmt::format("{} warps of {} threads exceed the {} threads that a block may have",
+                                        program.warps, lanes, *gpu_.info().max_threads_per_block));
   }
   constexpr std::uint64_t kSharedBytes = sizeof(std::uint64_t);  // an mbarrier
   launch.carve_out_bytes = gpu_.carve_out_for(0, kSharedBytes, 1);

@@ -76,11 +76,13 @@ HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_no
   // Memory is assigned on touch, and the system kills a process that takes too much without a message.
   constexpr std::uint64_t kPartOfRoom = 2;
   if (bytes > room(numa_node) / kPartOfRoom) {
-    throw DeviceMemoryError(fmt::format("the host has no {} MiB of memory to spare for transfers", bytes >> 20));
+    throw DeviceMemoryError(
+        fmt::format("the host cannot spare {} MiB of memory for transfers; free some, or raise this job's memory limit",
+                    bytes >> 20));
   }
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    throw DeviceMemoryError(fmt::format("the host has no {} MiB of memory for transfers", bytes >> 20));
+    throw DeviceMemoryError(fmt::format("the host could not allocate {} MiB of memory for transfers", bytes >> 20));
   }
   data_ = static_cast<std::byte*>(memory);
   bytes_ = bytes;
@@ -89,7 +91,7 @@ HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_no
     munmap(data_, bytes_);
     data_ = nullptr;
     throw DeviceMemoryError(
-        fmt::format("the system gives this process no memory of NUMA node {}: see numactl --show", *numa_node));
+        fmt::format("this process may not allocate memory on NUMA node {}: see numactl --show", *numa_node));
   }
   touch(data_, bytes_);
 }

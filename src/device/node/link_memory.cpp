@@ -108,7 +108,7 @@ void LinkMemory::put(const Place& place, LinkAddress address, const void* data, 
   LinkGpu& gpu = *gpus_[place.index];
   gpu.make_current();
   gpu.upload(address, data, bytes);
-  gpu.synchronize(fmt::format("{} bytes to {}", bytes, to_text(place)));
+  gpu.synchronize(fmt::format("copy of {} bytes to {}", bytes, to_text(place)));
 }
 
 std::uint64_t LinkMemory::word_at(const Place& place, LinkAddress address) {

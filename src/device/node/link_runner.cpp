@@ -47,7 +47,7 @@ class LinkRunner : public Links {
     check_is_open(program);
     TransferResult result = answer(program);
     if (const std::string wrong = misfit(program, result); !wrong.empty()) {
-      throw DeviceError(fmt::format("the answer to a {} {}: the driver does not work as it should; update it",
+      throw DeviceError(fmt::format("the result of a {} {}: the driver is not working correctly; update it",
                                     to_string(program.op), wrong));
     }
     return result;
@@ -56,7 +56,7 @@ class LinkRunner : public Links {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (!cannot_hold_) return {};
     return {
-        "the driver cannot hold transfers back: small copies and those at once have the host's calls in their time"};
+        "the driver cannot hold transfers back: the times of small or simultaneous copies include the host's calls"};
   }
 
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -181,7 +181,8 @@ class LinkRunner : public Links {
           fmt::format("{} from {} to {}", to_string(program.op), to_text(transfer.from), to_text(transfer.to));
       result.seconds.push_back(queues[i]->seconds(what));
       if (carries && memory_.word_at(transfer.to, slots[i].to + last) != tokens[i]) {
-        throw DeviceError(fmt::format("{}: what arrived is not what was sent: the link or the driver is broken", what));
+        throw DeviceError(
+            fmt::format("{}: the received data differ from the sent data: the link or the driver is faulty", what));
       }
     }
     if (slots.size() > 1) result.begins = begins_of(program, queues);
@@ -250,7 +251,7 @@ class LinkRunner : public Links {
     constexpr double kNano = 1e-9;
     TransferResult result;
     for (const double ns : gpu.run_timed(launch)) {
-      if (ns <= 0) throw DeviceError("a kernel that times accesses told no time: its clock stands still");
+      if (ns <= 0) throw DeviceError("a kernel measured no elapsed time: the GPU's clock is not running");
       result.seconds.push_back(ns * kNano / launch.count);
     }
     return result;

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 template <typename Value>
 Value value_of(const Json& json, const std::string& path) {
   if constexpr (std::same_as<Value, std::string>) {
-    if (!json.is_string()) refuse(path, "is not a text");
+    if (!json.is_string()) refuse(path, "is not a string");
   } else if constexpr (std::same_as<Value, bool>) {
     if (!json.is_boolean()) refuse(path, "is not true or false");
   } else if constexpr (std::integral<Value>) {
@@ -210,21 +210,22 @@ NodeInfo read_info(const Json& json) {
 
 void check_node(const NodeInfo& info) {
   if (info.gpus.empty() || info.gpus.size() > limits::kMaxNodeGpus) {
-    refuse("gpus", fmt::format("must be 1 to {}", limits::kMaxNodeGpus));
+    refuse("gpus", fmt::format("must have 1 to {} entries", limits::kMaxNodeGpus));
   }
   if (info.numa_nodes.empty() || info.numa_nodes.size() > limits::kMaxNumaNodes) {
-    refuse("numa_nodes", fmt::format("must be 1 to {}", limits::kMaxNumaNodes));
+    refuse("numa_nodes", fmt::format("must have 1 to {} entries", limits::kMaxNumaNodes));
   }
   for (std::size_t i = 0; i < info.gpus.size(); ++i) {
     if (info.gpus[i].numa_node.value_or(0) >= info.numa_nodes.size()) {
-      refuse(within(item_of("gpus", i), "numa_node"), "is not one of numa_nodes");
+      refuse(within(item_of("gpus", i), "numa_node"), "is not an index into numa_nodes");
     }
   }
-  if (info.peers.size() > info.gpus.size() * info.gpus.size()) refuse("peers", "are more than there are pairs of GPUs");
+  if (info.peers.size() > info.gpus.size() * info.gpus.size())
+    refuse("peers", "has more entries than there are pairs of GPUs");
   for (std::size_t i = 0; i < info.peers.size(); ++i) {
     const PeerLink& peer = info.peers[i];
     if (peer.from >= info.gpus.size() || peer.to >= info.gpus.size() || peer.from == peer.to) {
-      refuse(item_of("peers", i), "does not join two of the GPUs");
+      refuse(item_of("peers", i), "does not connect two GPUs of the node");
     }
   }
 }

@@ -23,7 +23,7 @@ Route route_of(const NodeSpec& spec, const Transfer& transfer) {
     if (path.from == transfer.from && path.to == transfer.to) return {&path, false};
     if (path.from == transfer.to && path.to == transfer.from) return {&path, true};
   }
-  throw UsageError(fmt::format("this node has no way from {} to {}", to_text(transfer.from), to_text(transfer.to)));
+  throw UsageError(fmt::format("this node has no path from {} to {}", to_text(transfer.from), to_text(transfer.to)));
 }
 
 double engine_rate(const PathSpec& path, TransferOp op) {

@@ -22,7 +22,7 @@ constexpr double kMaxNanoseconds = 1e9;
 
 double amount(const Json& json, const char* name, const std::string& path, double most, double otherwise) {
   const double value = optional_member<double>(json, name, path).value_or(otherwise);
-  if (value < 0 || value > most) refuse(within(path, name), fmt::format("must be 0 to {:g}", most));
+  if (value < 0 || value > most) refuse(within(path, name), fmt::format("must be between 0 and {:g}", most));
   return value;
 }
 
@@ -32,7 +32,7 @@ double rate(const Json& json, const char* name, const std::string& path, double 
 
 std::vector<SegmentSpec> read_segments(const Json& root) {
   const Json& list = list_member(root, "segments", "");
-  if (list.size() > kMaxSegments) refuse("segments", fmt::format("are more than {}", kMaxSegments));
+  if (list.size() > kMaxSegments) refuse("segments", fmt::format("has more than {} entries", kMaxSegments));
   std::vector<SegmentSpec> segments;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string path = item_of("segments", i);
@@ -40,7 +40,8 @@ std::vector<SegmentSpec> read_segments(const Json& root) {
                         .bytes_per_second = rate(list[i], "bytes_per_second", path, 0)};
     segment.back_bytes_per_second = rate(list[i], "back_bytes_per_second", path, segment.bytes_per_second);
     segment.both_bytes_per_second = rate(list[i], "both_bytes_per_second", path, 0);
-    if (segment.bytes_per_second == 0 || segment.back_bytes_per_second == 0) refuse(path, "lets nothing through");
+    if (segment.bytes_per_second == 0 || segment.back_bytes_per_second == 0)
+      refuse(path, "must have a bandwidth above 0 in both directions");
     segments.push_back(std::move(segment));
   }
   return segments;
@@ -50,7 +51,7 @@ std::vector<SegmentSpec> read_segments(const Json& root) {
 PathSpec::Part read_part(const std::string& text, const std::vector<SegmentSpec>& segments, const std::string& path) {
   const bool is_backward = text.starts_with('-');
   const auto found = std::ranges::find(segments, text.substr(is_backward ? 1 : 0), &SegmentSpec::name);
-  if (found == segments.end()) refuse(path, fmt::format("is '{}', which no segment is called", shown(text)));
+  if (found == segments.end()) refuse(path, fmt::format("is '{}', but no segment has that name", shown(text)));
   return {static_cast<std::size_t>(found - segments.begin()), is_backward};
 }
 
@@ -58,10 +59,10 @@ PathSpec read_path(const Json& json, const std::string& path, const std::vector<
   PathSpec spec{.from = parse_place(member<std::string>(json, "from", path), within(path, "from")),
                 .to = parse_place(member<std::string>(json, "to", path), within(path, "to"))};
   const Json& over = list_member(json, "over", path);
-  if (over.empty() || over.size() > limits::kMaxLevels) refuse(within(path, "over"), "must be 1 to 64 segments");
+  if (over.empty() || over.size() > limits::kMaxLevels) refuse(within(path, "over"), "must have 1 to 64 segments");
   for (std::size_t i = 0; i < over.size(); ++i) {
     const std::string place = item_of(within(path, "over"), i);
-    if (!over[i].is_string()) refuse(place, "is not a text");
+    if (!over[i].is_string()) refuse(place, "is not a string");
     spec.over.push_back(read_part(over[i].get<std::string>(), segments, place));
   }
   spec.copy_ns = amount(json, "copy_ns", path, kMaxNanoseconds, 1500);
@@ -83,12 +84,12 @@ void check_paths(const NodeSpec& spec) {
   for (std::size_t i = 0; i < spec.paths.size(); ++i) {
     const auto& [from, to] = std::minmax(spec.paths[i].from, spec.paths[i].to);
     const bool joins = exists(from) && exists(to) && from != to && to.kind == PlaceKind::kGpu;
-    if (!joins) refuse(item_of("paths", i), "does not join two places of the node, one of them a GPU");
-    if (seen[{from, to}]++ > 0) refuse(item_of("paths", i), "is there twice");
+    if (!joins) refuse(item_of("paths", i), "does not connect a GPU to another place of the node");
+    if (seen[{from, to}]++ > 0) refuse(item_of("paths", i), "is listed twice");
   }
   const std::size_t gpus = spec.info.gpus.size();
   if (seen.size() != gpus * spec.info.numa_nodes.size() + gpus * (gpus - 1) / 2) {
-    refuse("paths", "must join each GPU with each NUMA node and each other GPU");
+    refuse("paths", "must connect each GPU to each NUMA node and to each other GPU");
   }
 }
 
@@ -119,7 +120,8 @@ NodeSpec parse_node(std::string_view text) {
   check_node(spec.info);
   spec.segments = read_segments(root);
   const Json& paths = list_member(root, "paths", "");
-  if (paths.size() > limits::kMaxNodeGpus * limits::kMaxNodeGpus) refuse("paths", "are more than there are pairs");
+  if (paths.size() > limits::kMaxNodeGpus * limits::kMaxNodeGpus)
+    refuse("paths", "has more entries than a node has pairs of places");
   for (std::size_t i = 0; i < paths.size(); ++i) {
     spec.paths.push_back(read_path(paths[i], item_of("paths", i), spec.segments));
   }

@@ -28,12 +28,12 @@ inline std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse, const 
   std::size_t length = 0;
   read(item(sparse, 0, place), {&place, {}, 0}, length);
   if (length > kHistogramBins) refuse(place, fmt::format("has more than {} bins", kHistogramBins));
-  if (sparse.size() % 2 == 0) refuse(place, "has a bin without its count");
+  if (sparse.size() % 2 == 0) refuse(place, "has a bin without a count");
   std::vector<std::uint32_t> counts(length);
   for (std::size_t i = 1; i < sparse.size(); i += 2) {
     std::size_t bin = 0;
     read(sparse[i], {&place, {}, i}, bin);
-    if (bin >= length) refuse({&place, {}, i}, fmt::format("is none of {} bins", length));
+    if (bin >= length) refuse({&place, {}, i}, fmt::format("is not one of the {} bins", length));
     read(sparse[i + 1], {&place, {}, i + 1}, counts[bin]);
   }
   return counts;

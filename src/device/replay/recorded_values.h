@@ -54,7 +54,7 @@ inline void read(const SortedJson& value, const Place& place, bool& out) {
 }
 
 inline void read(const SortedJson& value, const Place& place, std::string& out) {
-  if (!value.is_string()) refuse(place, "is not a text");
+  if (!value.is_string()) refuse(place, "is not a string");
   out = value.get<std::string>();
 }
 
@@ -79,7 +79,9 @@ requires std::is_enum_v<Enum>
 void read(const SortedJson& value, const Place& place, Enum& out) {
   std::uint32_t number = 0;
   read(value, place, number);
-  if (number >= kNames<Enum>.size()) refuse(place, fmt::format("is {}, which this gputopo does not know", number));
+  if (number >= kNames<Enum>.size()) {
+    refuse(place, fmt::format("is {}, which this version of gputopo does not know", number));
+  }
   out = static_cast<Enum>(number);
 }
 

@@ -30,7 +30,7 @@ using recorded::read;
 using recorded::refuse;
 using recorded::SortedJson;
 
-constexpr char kOtherKind[] = "is one to another kind of program";
+constexpr char kOtherKind[] = "belongs to another kind of program";
 
 // ---- Errors ----
 
@@ -101,7 +101,7 @@ DeviceInfo decode_info(const SortedJson& object) {
   info.recorded.emplace();  // older recordings do not have it
   const Place origin{&place, "recorded"};
   if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"], origin));
-  if (info.spaces.size() > kNames<Space>.size()) refuse({&place, "spaces"}, "are more than there are");
+  if (info.spaces.size() > kNames<Space>.size()) refuse({&place, "spaces"}, "has more entries than there are spaces");
   check_info(info, "info");
   return info;
 }
@@ -145,7 +145,7 @@ ResultOf<Kind> decode_data(const SortedJson& answer, const Place& place, const K
 // Throws FormatError if the result does not fit the program or could not be read again.
 void check_result(const Program& program, const ProgramResult& result) {
   if (!std::isfinite(result.sm_clock_mhz) || !std::isfinite(result.started_seconds)) {
-    throw FormatError("has a clock or a start that is no finite number");
+    throw FormatError("has a clock or start time that is not a finite number");
   }
   if (result.sm_clock_mhz < 0) throw FormatError("has a clock that is less than zero");
   std::visit(
@@ -182,7 +182,8 @@ RecordedAnswer decode_answer(const SortedJson& answer, const Program& program) {
   reader("status", error.status);
   const bool known = std::any_of(kErrorTypes.begin(), kErrorTypes.end(),
                                  [&](const ErrorType& type) { return type.name == error.type; });
-  if (!known) refuse({&place, "error"}, fmt::format("is '{}', which this gputopo does not know", shown(error.type)));
+  if (!known)
+    refuse({&place, "error"}, fmt::format("is '{}', which this version of gputopo does not know", shown(error.type)));
   return error;
 }
 
@@ -191,7 +192,8 @@ Program parse_recorded(std::string_view text) {
     return parse_program(text);
   } catch (const FormatError& error) {
     throw FormatError(
-        fmt::format("the recording holds a program that this gputopo does not know ({}); use the gputopo that made it",
+        fmt::format("the recording contains a program that this version of gputopo does not know ({}); use the version "
+                    "that made it",
                     error.what()));
   }
 }
@@ -203,14 +205,14 @@ void decode_entry(const SortedJson& entry, std::size_t index, Recording& recordi
   const Place place{&list, {}, index};
   read(item(entry, 0, place), {&place, {}, 0}, text);
   const SortedJson& encoded = item(entry, 1, place);
-  if (!encoded.is_array() || encoded.empty()) refuse({&place, {}, 1}, "is no list of answers");
+  if (!encoded.is_array() || encoded.empty()) refuse({&place, {}, 1}, "must be a list of at least one answer");
   const Program program = parse_recorded(text);
   std::vector<RecordedAnswer>& answers = recording.answers[text];
   for (std::size_t i = 0; i < encoded.size(); ++i) {
     try {
       answers.push_back(decode_answer(encoded[i], program));
     } catch (const FormatError& error) {
-      throw FormatError(fmt::format("the recording's answer {} to its program {} ('{}') {}; {}", i + 1, index + 1,
+      throw FormatError(fmt::format("the recording's answer {} to program {} ('{}'): {}; {}", i + 1, index + 1,
                                     shown(text), error.what(), kRecordAgain));
     }
   }
@@ -233,7 +235,7 @@ Recording decode_document(const SortedJson& document) {
   const auto version = document["version"].get<std::int64_t>();
   if (version != kRecordingVersion) {
     throw FormatError(
-        fmt::format("the recording has version {}, this gputopo reads version {}; {} or use the gputopo "
+        fmt::format("the recording has version {}, but this gputopo reads version {}; {} or use the gputopo "
                     "that made it",
                     version, kRecordingVersion, kRecordAgain));
   }

@@ -57,7 +57,7 @@ void throw_corrupt_recording() {
 void check_content_length(std::uint64_t length) {
   if (length <= limits::kMaxInflatedBytes) return;
   throw FormatError(
-      fmt::format("the recording holds {} bytes, and gputopo reads {} at most", length, limits::kMaxInflatedBytes));
+      fmt::format("the recording contains {} bytes, but gputopo reads at most {}", length, limits::kMaxInflatedBytes));
 }
 
 std::string recording_of(const std::vector<std::uint8_t>& content) {

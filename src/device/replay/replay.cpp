@@ -44,8 +44,8 @@ class ReplayDevice : public Device {
     if (found == recording_.answers.end()) {
       // The message does not blame the device, which may well run it. The exit code shows that values are unavailable.
       throw DeviceError(
-          "the recording does not hold a program that this needs; it was made by another version of gputopo or with "
-          "other options: replay it with those, or record again");
+          "the recording does not contain a program that this measurement needs, because it was made by another "
+          "version of gputopo or with other options; replay it with the original version and options, or record again");
     }
     const std::vector<RecordedAnswer>& answers = found->second;
     return answers[std::min(given_[text], answers.size() - 1)];
@@ -142,8 +142,9 @@ void Recorder::save(const std::string& path) const {
   try {
     write_file(path, encode_readable_recording(recording));
   } catch (const FormatError& error) {
-    throw FormatError(fmt::format("no recording '{}', for it could not be read again: {}; name fewer elements (--only)",
-                                  path, error.what()));
+    throw FormatError(fmt::format(
+        "the recording '{}' was not written, because it could not be read again: {}; select fewer elements (--only)",
+        path, error.what()));
   }
 }
 

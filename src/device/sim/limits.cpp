@@ -28,9 +28,8 @@ void Limits::check(const ChaseProgram& program) const {
   for (const ChaseArray& array : program.arrays) {
     check_space(array.space);
     if (array.space != Space::kShared && array.bytes > info_.max_array_bytes) {
-      throw NotSupportedError(
-          fmt::format("an array of {} bytes is larger than the {} that {} allows; use a smaller one", array.bytes,
-                      info_.max_array_bytes, info_.name));
+      throw NotSupportedError(fmt::format("an array of {} bytes exceeds the {} bytes that {} allows; use a smaller one",
+                                          array.bytes, info_.max_array_bytes, info_.name));
     }
   }
   for (const ChaseStep& step : program.steps) {
@@ -38,7 +37,7 @@ void Limits::check(const ChaseProgram& program) const {
   }
   const auto has_limits = [](const CacheSpec& cache) { return !cache.fetch_limits_bytes.empty(); };
   if (program.l2_fetch_bytes != 0 && std::ranges::none_of(spec_.caches, has_limits)) {
-    refuse_silent(spec_, "caches.fetch_limits_bytes", "what limits there are to what L2 fetches");
+    refuse_silent(spec_, "caches.fetch_limits_bytes", "L2 fetch limits");
   }
   check_shared(shared_bytes_of(program));
   check_sm(program.sm);
@@ -51,7 +50,7 @@ void Limits::check(const StreamProgram& program) const {
     check_shared(program.bytes);
     check_shared_per_sm(program.bytes * program.blocks_per_sm);
   } else if (stream_footprint_bytes(program, info_.sm_count) + program.evict_bytes > info_.max_array_bytes) {
-    throw NotSupportedError(fmt::format("a stream over {} bytes is more than the {} that {} allows; use fewer",
+    throw NotSupportedError(fmt::format("a stream over {} bytes exceeds the {} bytes that {} allows; use fewer",
                                         stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes,
                                         info_.name));
   }
@@ -59,7 +58,7 @@ void Limits::check(const StreamProgram& program) const {
 }
 
 void Limits::check(const InstructionProgram& program) const {
-  if (!spec_.code) refuse_silent(spec_, "code", "how instructions arrive");
+  if (!spec_.code) refuse_silent(spec_, "code", "instruction fetch");
   for (const CodeStep& step : program.steps) {
     if (step.kind == CodeStepKind::kConstants) check_space(Space::kConstant);
   }
@@ -84,34 +83,35 @@ void Limits::check(const ClusterProgram& program) const {
 }
 
 void Limits::check(const OperationProgram& program) const {
-  if (!spec_.compute) refuse_silent(spec_, "compute", "how long operations take");
+  if (!spec_.compute) refuse_silent(spec_, "compute", "the execution resources of an SM");
   const std::uint64_t threads = std::uint64_t{program.warps} * info_.warp_size;
   if (threads > info_.max_threads_per_block.value_or(threads)) {
-    throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
-                                        info_.warp_size, *info_.max_threads_per_block));
+    throw NotSupportedError(fmt::format("{} warps of {} threads exceed the {} threads that a block may have",
+                                        program.warps, info_.warp_size, *info_.max_threads_per_block));
   }
 }
 
 void Limits::check(const OccupancyProgram& program) const {
   if (!info_.max_threads_per_sm || !info_.max_blocks_per_sm) {
-    refuse_silent(spec_, "device", "how many threads and blocks an SM holds");
+    refuse_silent(spec_, "info.max_threads_per_sm and info.max_blocks_per_sm",
+                  "how many threads and blocks an SM holds");
   }
-  if (!spec_.compute) refuse_silent(spec_, "compute", "what computes");
+  if (!spec_.compute) refuse_silent(spec_, "compute", "the execution resources of an SM");
   const bool has_registers = spec_.compute->register_count > 0 || info_.registers_per_sm;
   if (program.registers > 0 && (spec_.compute->register_unit == 0 || !has_registers)) {
-    refuse_silent(spec_, "compute.register_unit", "in what steps warps are given registers");
+    refuse_silent(spec_, "compute.register_unit", "the allocation granularity of registers");
   }
   if (program.shared_bytes > 0 && spec_.compute->shared_unit == 0) {
-    refuse_silent(spec_, "compute.shared_unit", "in what steps blocks are given shared memory");
+    refuse_silent(spec_, "compute.shared_unit", "the allocation granularity of shared memory");
   }
   if (program.clocks && spec_.compute->timer_step_ns <= 0) {
-    refuse_silent(spec_, "compute.timer_step_ns", "in what steps the global timer moves");
+    refuse_silent(spec_, "compute.timer_step_ns", "the resolution of the global timer");
   }
   check_shared(program.shared_bytes);
 }
 
 void Limits::check(const LaunchProgram&) const {
-  if (!spec_.launches) refuse_silent(spec_, "launches", "how long launches take");
+  if (!spec_.launches) refuse_silent(spec_, "launches", "launch times");
 }
 
 std::uint64_t Limits::carve_out_for(const ChaseProgram& program) const {
@@ -139,7 +139,8 @@ std::uint64_t Limits::carve_out_for(const OperationProgram&) const { return carv
 
 void Limits::check_space(Space space) const {
   if (!spec_.spaces.contains(space)) {
-    throw NotSupportedError(fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
+    throw NotSupportedError(
+        fmt::format("{} has no memory space '{}'; omit the measurements that need it", info_.name, to_string(space)));
   }
 }
 
@@ -147,19 +148,20 @@ void Limits::check_atomics(Space space) const {
   const std::vector<PathStop>& path = spec_.spaces.at(space).path;
   const bool there =
       std::ranges::any_of(path, [&](const PathStop& stop) { return spec_.atomics.contains(stop.cache); });
-  if (!there) refuse_silent(spec_, "atomics", "how long atomics take");
+  if (!there) refuse_silent(spec_, "atomics", "the cost of atomics");
 }
 
 void Limits::check_sm(std::optional<std::uint32_t> sm) const {
   if (sm && *sm >= info_.sm_count) {
-    throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *sm, info_.sm_count));
+    throw NotSupportedError(
+        fmt::format("{} has no SM {}; it has {} SMs, numbered from 0", info_.name, *sm, info_.sm_count));
   }
 }
 
 void Limits::check_shared(std::uint64_t bytes) const {
   const std::optional<std::uint64_t> limit = info_.most_shared_bytes_per_block();
   if (limit && bytes > *limit) {
-    throw NotSupportedError(fmt::format("{} bytes of shared memory are more than the {} that a block of {} may have",
+    throw NotSupportedError(fmt::format("{} bytes of shared memory exceed the {} bytes that a block may have on {}",
                                         bytes, *limit, info_.name));
   }
   check_shared_per_sm(bytes);
@@ -170,14 +172,15 @@ void Limits::check_shared_per_sm(std::uint64_t bytes) const {
   if (!limit && !info_.carve_outs_bytes.empty()) limit = info_.carve_outs_bytes.back();
   if (limit && bytes > *limit) {
     throw NotSupportedError(
-        fmt::format("{} bytes of shared memory are more than the {} of an SM of {}", bytes, *limit, info_.name));
+        fmt::format("{} bytes of shared memory exceed the {} bytes of an SM of {}", bytes, *limit, info_.name));
   }
 }
 
 void Limits::check_working_set(std::uint64_t bytes) const {
   if (bytes > info_.max_array_bytes) {
-    throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
-                                        bytes, info_.max_array_bytes, info_.name));
+    throw NotSupportedError(
+        fmt::format("a working set of {} bytes exceeds the {} bytes that {} allows; use a smaller one", bytes,
+                    info_.max_array_bytes, info_.name));
   }
 }
 

@@ -25,17 +25,18 @@ void check_groups(const MachineSpec& spec) {
   std::set<std::uint32_t> seen;
   for (std::size_t i = 0; i < spec.sm_groups.size(); ++i) {
     const std::string field = fmt::format("sm_groups[{}]", i);
-    require(!spec.sm_groups[i].empty(), field, "must name an SM");
+    require(!spec.sm_groups[i].empty(), field, "must name at least one SM");
     for (const std::uint32_t sm : spec.sm_groups[i]) {
-      require(sm < spec.info.sm_count, field, "there is no SM {}; there are {}", sm, spec.info.sm_count);
-      require(seen.insert(sm).second, field, "SM {} is there twice", sm);
+      require(sm < spec.info.sm_count, field, "there is no SM {}; the GPU has {} SMs, numbered from 0", sm,
+              spec.info.sm_count);
+      require(seen.insert(sm).second, field, "SM {} is listed twice", sm);
       const std::uint32_t sms_per_die = spec.info.sm_count / spec.info.xcd_count.value_or(1);
       require(sm / sms_per_die == spec.sm_groups[i].front() / sms_per_die, field, "SMs {} and {} are on different dies",
               spec.sm_groups[i].front(), sm);
     }
   }
-  require(spec.sm_groups.empty() || seen.size() == spec.info.sm_count, "sm_groups", "names {} of the {} SMs",
-          seen.size(), spec.info.sm_count);
+  require(spec.sm_groups.empty() || seen.size() == spec.info.sm_count, "sm_groups",
+          "names {} of the {} SMs; it must name all of them", seen.size(), spec.info.sm_count);
 }
 
 void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_spec) {
@@ -48,13 +49,14 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     const PathStop& stop = space_spec.path[i];
     const std::string stop_field = fmt::format("{}.path[{}]", field, i);
     const CacheSpec& cache = require_cache(spec, stop.cache, stop_field + ".cache");
-    require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' is on this path twice", shown(stop.cache));
+    require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' appears twice on this path",
+            shown(stop.cache));
     require(!left_the_sm || is_behind_sms(cache.scope), stop_field + ".cache",
-            "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", shown(stop.cache));
+            "'{}' belongs to an SM and cannot follow a cache of the whole GPU", shown(stop.cache));
     left_the_sm = is_behind_sms(cache.scope);
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
     require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
-            "{} is less than the stop before it has ({})", stop.latency_cycles, latency);
+            "{} is less than that of the previous stop ({})", stop.latency_cycles, latency);
     latency = stop.latency_cycles;
     if (cache.partitions == 1) {
       require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
@@ -73,17 +75,18 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
   require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
           "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
   require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
-          "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
+          "{} is less than that of the last cache of the path ({})", space_spec.memory_latency_cycles, latency);
 }
 
 void check_tlb_sets(const TlbSpec& tlb, const std::string& field) {
-  require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
-          tlb.entries, tlb.ways);
+  require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways",
+          "{} entries cannot be divided into sets of {} ways", tlb.entries, tlb.ways);
   if (tlb.set_ways.empty()) return;
   require(std::ranges::find(tlb.set_ways, 0u) == tlb.set_ways.end(), field + ".set_ways",
           "a set must have at least one way");
   const std::uint64_t listed = std::accumulate(tlb.set_ways.begin(), tlb.set_ways.end(), std::uint64_t{0});
-  require(listed == tlb.entries, field + ".set_ways", "{} ways are not the {} entries", listed, tlb.entries);
+  require(listed == tlb.entries, field + ".set_ways", "the sets have {} ways in total, but entries is {}", listed,
+          tlb.entries);
 }
 
 void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& field) {
@@ -99,7 +102,8 @@ void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& f
 }
 
 void check_tlbs(const MachineSpec& spec, const std::vector<TlbSpec>& tlbs, const std::string& field) {
-  require(tlbs.size() <= limits::kMaxLevels, field, "{} are more than {}", tlbs.size(), limits::kMaxLevels);
+  require(tlbs.size() <= limits::kMaxLevels, field, "{} levels exceed the maximum of {}", tlbs.size(),
+          limits::kMaxLevels);
   for (std::size_t i = 0; i < tlbs.size(); ++i) check_tlb(spec, tlbs[i], fmt::format("{}[{}]", field, i));
 }
 
@@ -117,7 +121,7 @@ void check_bandwidths(const MachineSpec& spec) {
 void check_banks(const MachineSpec& spec, const BankSpec& banks) {
   constexpr std::uint32_t kMaxBanks = 1024;
   constexpr std::uint32_t kWidestBankBytes = 64;
-  require(spec.spaces.contains(Space::kShared), "banks", "there is no space 'shared' that has them");
+  require(spec.spaces.contains(Space::kShared), "banks", "requires the space 'shared', which is missing");
   require_power_of_two(banks.banks, "banks.banks", 1, kMaxBanks);
   require_power_of_two(banks.bank_bytes, "banks.bank_bytes", 4, kWidestBankBytes);
   require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, spec.info.warp_size);
@@ -139,7 +143,7 @@ void check_atomics(const MachineSpec& spec) {
     const bool has_far = level != kSharedLevel && require_cache(spec, level, field).partitions > 1;
     require_positive(atomics.latency_cycles, field + ".latency_cycles");
     require(atomics.far_latency_cycles == 0 || has_far, field + ".far_latency_cycles",
-            "must be 0 where there is one partition");
+            "must be 0 unless the cache has several partitions");
     require(atomics.far_latency_cycles == 0 || atomics.far_latency_cycles >= atomics.latency_cycles,
             field + ".far_latency_cycles", "{} is less than the near latency {}", atomics.far_latency_cycles,
             atomics.latency_cycles);
@@ -150,27 +154,29 @@ void check_atomics(const MachineSpec& spec) {
 }
 
 void check_clusters(const MachineSpec& spec, const ClusterSpec& clusters) {
-  require(spec.spaces.contains(Space::kShared), "clusters", "there is no space 'shared' that their blocks read");
-  require(!spec.sm_groups.empty(), "clusters", "sm_groups does not say which SMs a cluster may have");
+  require(spec.spaces.contains(Space::kShared), "clusters", "requires the space 'shared', which is missing");
+  require(!spec.sm_groups.empty(), "clusters", "requires sm_groups, which is missing");
   require(clusters.max_size >= 1 && clusters.max_size <= kMaxClusterBlocks, "clusters.max_size",
           "{} is not between 1 and {}", clusters.max_size, kMaxClusterBlocks);
   require_positive(clusters.latency_cycles, "clusters.latency_cycles");
   require_not_negative(clusters.other_tpc_cycles, "clusters.other_tpc_cycles");
   require_not_negative(clusters.spread_cycles, "clusters.spread_cycles");
-  require(clusters.spread_cycles < clusters.latency_cycles, "clusters.spread_cycles", "{} is not less than the latency",
-          clusters.spread_cycles);
+  require(clusters.spread_cycles < clusters.latency_cycles, "clusters.spread_cycles",
+          "{} is not less than latency_cycles", clusters.spread_cycles);
   require(!clusters.bandwidths.empty(), "clusters.bandwidths", "must not be empty");
   std::uint32_t size = 0;
   for (std::size_t i = 0; i < clusters.bandwidths.size(); ++i) {
     const std::string field = fmt::format("clusters.bandwidths[{}]", i);
-    require(clusters.bandwidths[i].cluster_size > size, field + ".cluster_size", "must ascend");
+    require(clusters.bandwidths[i].cluster_size > size, field + ".cluster_size",
+            "must be larger than in the previous entry");
     size = clusters.bandwidths[i].cluster_size;
     require_positive(clusters.bandwidths[i].read_bytes_per_second, field + ".read_bytes_per_second");
   }
 }
 
 void check_bulk_copies(const MachineSpec& spec, const BulkCopySpec& bulk) {
-  require(spec.spaces.contains(Space::kGlobalBypassL1), "bulk_copies", "there is no space 'global_bypass_l1'");
+  require(spec.spaces.contains(Space::kGlobalBypassL1), "bulk_copies",
+          "requires the space 'global_bypass_l1', which is missing");
   require_not_negative(bulk.overhead_cycles, "bulk_copies.overhead_cycles");
   require_positive(bulk.issue_cycles, "bulk_copies.issue_cycles");
   require_positive(bulk.bytes_per_cycle, "bulk_copies.bytes_per_cycle");
@@ -189,8 +195,8 @@ void check_compute(const ComputeSpec& compute) {
   }
   for (const auto& [name, operation] : compute.operations) {
     const std::string field = "compute.operations." + shown(name);
-    require(find_operation(name) != nullptr, field, "is no operation");
-    require(compute.pipes.contains(operation.pipe), field + ".pipe", "'{}' is none of compute.pipes",
+    require(find_operation(name) != nullptr, field, "is not a known operation");
+    require(compute.pipes.contains(operation.pipe), field + ".pipe", "'{}' is not in compute.pipes",
             shown(operation.pipe));
     require_positive(operation.latency_cycles, field + ".latency_cycles");
     require_not_negative(operation.lanes_per_cycle, field + ".lanes_per_cycle");
@@ -228,14 +234,14 @@ void check_distances(const MachineSpec& spec) {
   for (std::size_t i = 0; i < spec.tpc_distances_cycles.size(); ++i) {
     require_overhead(spec.tpc_distances_cycles[i], fmt::format("tpc_distances_cycles[{}]", i));
   }
-  require(spec.tpc_distances_cycles.size() <= spec.info.sm_count, "tpc_distances_cycles", "{} are more than {} SMs",
-          spec.tpc_distances_cycles.size(), spec.info.sm_count);
+  require(spec.tpc_distances_cycles.size() <= spec.info.sm_count, "tpc_distances_cycles",
+          "{} values are more than the {} SMs", spec.tpc_distances_cycles.size(), spec.info.sm_count);
 }
 
 void check_memory(const MachineSpec& spec) {
   if (!spec.info.memory_bytes) return;
   for (const CacheSpec& cache : spec.caches) {
-    require(*spec.info.memory_bytes > cache.size_bytes, "info.memory_bytes", "{} is no more than the cache {} holds",
+    require(*spec.info.memory_bytes > cache.size_bytes, "info.memory_bytes", "{} is not larger than the cache {}",
             *spec.info.memory_bytes, cache.id);
   }
 }
@@ -250,7 +256,7 @@ void check_machine(const MachineSpec& spec) {
   check_distances(spec);
   check_memory(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
-  require(spec.caches.size() <= limits::kMaxLevels, "caches", "{} are more than {}", spec.caches.size(),
+  require(spec.caches.size() <= limits::kMaxLevels, "caches", "{} caches exceed the maximum of {}", spec.caches.size(),
           limits::kMaxLevels);
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
   check_tlbs(spec, spec.tlbs, "tlbs");

@@ -46,9 +46,9 @@ const SortedJson& unwrap(const SortedJson& node, const std::string& path) {
     const bool fits =
         key == "value" || (key == "source" && value.is_string()) || (key == "guess" && value.is_boolean());
     if (!fits)
-      refuse(join_path(path, key), "beside \"value\" only \"source\" (a text) and \"guess\" (true or false) may stand");
+      refuse(join_path(path, key), "only \"source\" (a string) and \"guess\" (true or false) may accompany \"value\"");
   }
-  if (!node.contains("source")) refuse(path, "a \"value\" needs its \"source\" beside it");
+  if (!node.contains("source")) refuse(path, "a \"value\" requires a \"source\" next to it");
   return node["value"];
 }
 
@@ -63,7 +63,7 @@ void read_value(const SortedJson& node, const std::string& path, bool& out) {
 }
 
 void read_value(const SortedJson& node, const std::string& path, std::string& out) {
-  if (!node.is_string()) refuse(path, fmt::format("{} is not a text", text_of(node)));
+  if (!node.is_string()) refuse(path, fmt::format("{} is not a string", text_of(node)));
   out = node.get<std::string>();
 }
 
@@ -180,7 +180,7 @@ SortedJson parse_document(const std::string& json_text) {
   try {
     return parse_json<SortedJson>(json_text);
   } catch (const FormatError& error) {
-    throw FormatError(fmt::format("machine file: {}; correct it there", error.what()));
+    throw FormatError(fmt::format("machine file: {}; correct the file", error.what()));
   }
 }
 
@@ -194,7 +194,7 @@ MachineSpec parse_machine(const std::string& json_text) {
   fields.insert(fields.begin(), field("machine_version", version, Presence::kRequired));
   read_object(document, "", fields);
   if (version != kMachineVersion) {
-    refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
+    refuse("machine_version", fmt::format("{} is not {}; this gputopo reads only machine files of version {}", version,
                                           kMachineVersion, kMachineVersion));
   }
   check_machine(spec);

@@ -23,7 +23,7 @@ void CacheFindings::require_l1_caching(Space space) {
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
     throw probe::NotPresent(fmt::format(
-        "{0} loads take {1:.0f} cycles and those that bypass L1 {2:.0f}: this GPU does not cache {0} loads in L1",
+        "{0} loads take {1:.0f} cycles and loads that bypass L1 take {2:.0f}: this GPU does not cache {0} loads in L1",
         to_string(space), with_l1, without));
   }
 }
@@ -32,10 +32,9 @@ void CacheFindings::require_l1_caching(Space space) {
 void CacheFindings::require_local_misses(const Survey& survey) {
   probe::require_apart_from_memory(survey);
   if (survey.levels.size() != 1 || !bench_.has_space(Space::kGlobalBypassL1)) return;
-  throw NotSupportedError(
-      fmt::format("arrays in the {} space hold at most {} B and none of that was seen to miss, so it is at least that "
-                  "large",
-                  to_string(survey.site.space), survey.site.limit_bytes));
+  throw NotSupportedError(fmt::format(
+      "arrays in the {} space hold at most {} B, and no load of them missed, so the cache is at least that large",
+      to_string(survey.site.space), survey.site.limit_bytes));
 }
 
 // A level that includes loads as slow as L2 hits is a mix of L1 and L2. Constants have a separate path to L2.
@@ -45,16 +44,18 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
   const Survey& past_l1 = surveys_.begun_survey(Space::kGlobalBypassL1);
   const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
   if (survey.levels[level].high_cycles <= of_l2) return;
-  throw probe::Inconclusive(fmt::format(
-      "loads that bypass L1 take {:.0f} cycles, and loads of up to {:.0f} seem to hit: those of L2 are among them",
-      of_l2, survey.levels[level].high_cycles));
+  throw probe::Inconclusive(
+      fmt::format("loads that bypass L1 take {:.0f} cycles, and loads of up to {:.0f} cycles look like hits of this "
+                  "cache: they include L2 hits",
+                  of_l2, survey.levels[level].high_cycles));
 }
 
 // The level behind the constant caches may be the L2 of all loads, or memory. Behind a third constant cache are all
 // levels of L2 and memory; if one is missing, it may be the near part of L2, which constants may exceed.
 void CacheFindings::require_l2_behind(const Cache& of_constants) {
   if (!of_constants.was_exceeded()) {
-    throw NotSupportedError("what is behind the second level holds all constants: that may be L2 or one of its own");
+    throw NotSupportedError(
+        "the level behind the second constant cache holds all constants: it may be L2 or a third constant cache");
   }
   if (!bench_.has_space(Space::kGlobalBypassL1)) return;
   std::size_t of_l2 = 0;
@@ -67,8 +68,8 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
   }
   const std::size_t behind = of_constants.survey->levels.size() - of_constants.last_level - 1;
   if (behind >= of_l2) return;
-  throw NotSupportedError(
-      fmt::format("{} levels are behind the third, and L2 and memory have {}: it may be a part of L2", behind, of_l2));
+  throw NotSupportedError(fmt::format(
+      "{} levels are behind the third, but L2 and memory have {}: the third may be a partition of L2", behind, of_l2));
 }
 
 // Without an L2, or with one for textures only, probes would measure memory. Its edge need not be known here.
@@ -76,7 +77,7 @@ void CacheFindings::require_l2_of_globals(ElementId l2) {
   // The size comes first, whoever asks, so that programs always run in the same order.
   static_cast<void>(whole_sizes_.find(l2, [&] { return make_whole_size(l2); }));
   if (located(l2).site().space == Space::kTexture) {
-    throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
+    throw probe::NotPresent("only texture loads use this L2; global loads, stores and atomics go to memory");
   }
 }
 
@@ -85,7 +86,8 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
   Lab own = lab();
   if (const auto stride = probe::find_stride_that_stays(own, cache)) {
     throw probe::Inconclusive(fmt::format(
-        "neighbouring lines share a set: more of those that are {} B apart stay than of neighbours", *stride));
+        "neighboring lines share a set: more lines stay in the cache if they are {} B apart than if they are adjacent",
+        *stride));
   }
 }
 
@@ -96,8 +98,8 @@ void CacheFindings::require_reached_lines(ElementId element) {
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
   throw probe::Inconclusive(
-      fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
-                  "is not filled",
+      fmt::format("L1 lines are {} B, but a thread reaches only one word in every {} B of local memory, so the lines "
+                  "in between stay empty",
                   line->bytes, kLocalStrideBytes));
 }
 
@@ -111,9 +113,9 @@ void CacheFindings::require_translated_levels(ElementId element) {
   const auto held =
       std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
   if (surveys_.translated_bytes() >= held / kFew) return;
-  throw probe::Inconclusive(
-      fmt::format("loads over more than {} B wait for translations, and what looks like this level may be that",
-                  surveys_.translated_bytes()));
+  throw probe::Inconclusive(fmt::format(
+      "loads over more than {} B wait for address translation, and this wait may look like this cache level",
+      surveys_.translated_bytes()));
 }
 
 void CacheFindings::require_next_level(const Cache& cache) {
@@ -122,7 +124,7 @@ void CacheFindings::require_next_level(const Cache& cache) {
   const Survey& survey = *cache.survey;
   if (!survey.unsure_level || *survey.unsure_level > cache.last_level + 1) return;
   throw probe::Inconclusive(
-      fmt::format("what it misses goes to levels that are too close to tell apart, of about {:.0f} cycles",
+      fmt::format("misses of this cache go to levels of about {:.0f} cycles that are too close to tell apart",
                   survey.levels[*survey.unsure_level].mode_cycles));
 }
 

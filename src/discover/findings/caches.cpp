@@ -47,7 +47,8 @@ Cache CacheFindings::locate(ElementId element) {
 Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) {
   require_apart_from_l2(found, info.depth);
   if (info.id == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
-    throw NotSupportedError("the level before it holds all constants, so none is seen behind that");
+    throw NotSupportedError(
+        "the constant cache before it holds all constants, so a cache behind that one does not show");
   }
   Cache cache = probe::find_cache(found, info.depth, false);
   if (info.id == ElementId::kConstantL3) require_l2_behind(cache);
@@ -78,12 +79,12 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
   probe::require_apart_from_memory(found);
   const char* plural = found.levels.size() == 1 ? "" : "s";
   if (const std::optional<double> told = told_size(bench_.info(), info.id).number()) {
-    throw probe::Inconclusive(
-        fmt::format("loads that bypass L1 show {} level{}, so its {:.0f} B take about as long as another level",
-                    found.levels.size(), plural, *told));
+    throw probe::Inconclusive(fmt::format(
+        "loads that bypass L1 show only {} level{}, so this cache of {:.0f} B takes about as long as another level",
+        found.levels.size(), plural, *told));
   }
   throw probe::NotPresent(
-      fmt::format("loads that bypass L1 show {} level{}, the last of which is memory", found.levels.size(), plural));
+      fmt::format("loads that bypass L1 show {} level{}, and the last one is memory", found.levels.size(), plural));
 }
 
 std::optional<Cache> CacheFindings::l2_of_textures() {
@@ -192,9 +193,9 @@ void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+    size.flags.push_back(fmt::format("partitions: one SM may see less than the whole cache: {}", error.what()));
   } catch (const probe::Inconclusive& error) {
-    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+    size.flags.push_back(fmt::format("partitions: one SM may see less than the whole cache: {}", error.what()));
   }
 }
 
@@ -216,7 +217,7 @@ bool CacheFindings::is_same_as_l1(ElementId element, const Cache& cache) {
     return evictions_.get({element, ElementId::kL1}, [&] { return make_eviction(cache, l1); }).shared &&
            evictions_.get({ElementId::kL1, element}, [&] { return make_eviction(l1, cache); }).shared;
   } catch (const probe::Inconclusive& error) {
-    bench_.log(fmt::format("{} may be another cache than L1: {}", to_string(element), error.what()));
+    bench_.log(fmt::format("{} may not be the same cache as L1: {}", to_string(element), error.what()));
     return false;
   }
 }
@@ -241,7 +242,7 @@ probe::Line CacheFindings::make_line(ElementId element) {
     try {
       return probe::find_constant_line_beside_code(own, code_.survey(), cache);
     } catch (const NotSupportedError& error) {
-      bench_.log(fmt::format("{} beside code: {}", to_string(element), error.what()));
+      bench_.log(fmt::format("{}: measurement beside code failed: {}", to_string(element), error.what()));
     }
   }
   return probe::find_line(own, cache);
@@ -257,7 +258,8 @@ std::uint64_t CacheFindings::shortest_shared_line_bytes() {
     } catch (const probe::NotPresent&) {
       continue;
     } catch (const probe::Inconclusive& error) {
-      bench_.log(fmt::format("{}: a line is taken for {} B: {}", to_string(element), kShortestLineBytes, error.what()));
+      bench_.log(fmt::format("{}: line size not known, assuming {} B: {}", to_string(element), kShortestLineBytes,
+                             error.what()));
       shortest = kShortestLineBytes;
     }
   }
@@ -270,7 +272,7 @@ const Cache& CacheFindings::near_part(ElementId element) {
   return near_parts_.get(element, [&] {
     const WholeSize* size = whole_sizes_.find(element, [&] { return make_whole_size(element); });
     const probe::Partitions* parts = partitions_.find(element, [&] { return make_partitions(element); });
-    if (size == nullptr || parts == nullptr) throw probe::Inconclusive("how much of it is near an SM is not known");
+    if (size == nullptr || parts == nullptr) throw probe::Inconclusive("the size of the near partition is not known");
     Cache near = whole;
     near.last_level = near.first_level;
     near.size_bytes =

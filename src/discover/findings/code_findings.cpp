@@ -47,7 +47,7 @@ void CodeFindings::require_none_hidden(std::size_t level) {
   }
   if (const auto bytes = probe::hidden_level_bytes(survey(), level, held)) {
     throw probe::Inconclusive(
-        fmt::format("from {:.0f} B of code on the time is less than this level and the next account for: another "
+        fmt::format("code of {:.0f} B or more takes less time than this level and the next predict: another level "
                     "hides between them",
                     *bytes));
   }

@@ -79,9 +79,11 @@ probe::Translation SurveyFindings::translation_of(const Site& site, std::uint64_
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+    bench_.log(fmt::format("{}: the cost of address translation is not known and is ignored: {}", to_string(site.space),
+                           error.what()));
   } catch (const probe::Inconclusive& error) {
-    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+    bench_.log(fmt::format("{}: the cost of address translation is not known and is ignored: {}", to_string(site.space),
+                           error.what()));
   }
   // Some footprint may exceed a TLB whose misses the search does not reach.
   if (translation.added_cycles.empty()) translation.free_bytes = translated_bytes();

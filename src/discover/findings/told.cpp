@@ -52,7 +52,7 @@ Value together(const std::string& name, const std::vector<Value>& values) {
 Attribute told_size(const DeviceInfo& info, ElementId element) {
   const auto* row = std::ranges::find(kTold, element, &Told::element);
   if (row == std::end(kTold) || !(info.*row->bytes)) {
-    return unavailable(Reason::kNotSupported, "the driver does not tell");
+    return unavailable(Reason::kNotSupported, "not reported by the driver");
   }
   return api_value(static_cast<std::int64_t>(*(info.*row->bytes)), "B");
 }

@@ -35,7 +35,7 @@ std::optional<Attribute> beside_code(Context& context, const ElementInfo& elemen
   try {
     return measure(context.code.survey());
   } catch (const NotSupportedError& error) {
-    context.bench().log(fmt::format("{} beside code: {}", element.name, error.what()));
+    context.bench().log(fmt::format("{}: measurement beside code failed: {}", element.name, error.what()));
     return std::nullopt;
   }
 }
@@ -89,7 +89,8 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
 void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
   if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
   attribute.flags.emplace_back(
-      "lines_not_known: global loads do not show them; of shorter ones than 128 B the words of a thread fill a part");
+      "lines_not_known: global loads do not show the line size; if lines are shorter than 128 B, the words of a thread "
+      "fill only some of them");
 }
 
 Attribute size(Context& context, const ElementInfo& element) {
@@ -120,9 +121,9 @@ const probe::Sides* sides_if_known(Context& context, const ElementInfo& element)
     const probe::Sides& sides = context.caches.sides(element.id);
     return sides.sms.size() > 1 ? &sides : nullptr;
   } catch (const NotSupportedError& error) {
-    context.bench().log(fmt::format("{}: no sides: {}", element.name, error.what()));
+    context.bench().log(fmt::format("{}: the partition near each SM is not known: {}", element.name, error.what()));
   } catch (const probe::Inconclusive& error) {
-    context.bench().log(fmt::format("{}: no sides: {}", element.name, error.what()));
+    context.bench().log(fmt::format("{}: the partition near each SM is not known: {}", element.name, error.what()));
   }
   return nullptr;
 }
@@ -157,7 +158,8 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
                       stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low}, "device_latency_minus_near_hit");
   attribute.conditions = conditions_of({&hit, &miss});
   if (*attribute.low <= 0) {
-    throw probe::Inconclusive(fmt::format("what looks like hits of {} takes as long as memory", element.name));
+    throw probe::Inconclusive(
+        fmt::format("loads that look like hits of {} take as long as loads from memory", element.name));
   }
   // A doubt about either latency is a doubt about the difference.
   for (const Attribute* part : {&hit, &miss}) {
@@ -186,8 +188,9 @@ void require_served_by_next(Context& context, const Cache& cache, ElementId next
   const auto nearest = std::ranges::min_element(
       levels, {}, [&](const stats::Level& level) { return std::abs(level.mode_cycles - missed); });
   if (static_cast<std::size_t>(nearest - levels.begin()) <= behind->last_level) return;
-  throw probe::Inconclusive(fmt::format("what misses it takes {:.0f} cycles, as loads that miss {} do: {:.0f}", missed,
-                                        to_string(next), nearest->mode_cycles));
+  throw probe::Inconclusive(
+      fmt::format("loads that miss this cache take {:.0f} cycles, like loads that miss {} ({:.0f} cycles)", missed,
+                  to_string(next), nearest->mode_cycles));
 }
 
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
@@ -227,7 +230,7 @@ Attribute amount(Context& context, const ElementInfo& element) {
     if (next_of(context.vendor(), element.id) == ElementId::kDevice) {
       return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
     }
-    if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "the driver does not tell");
+    if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "not reported by the driver");
     return api_value(static_cast<std::int64_t>(*context.info().xcd_count), "per GPU");
   }
   const Cache& cache = context.caches.sized(element.id);
@@ -240,7 +243,7 @@ Attribute amount(Context& context, const ElementInfo& element) {
 Attribute shared_with(Context& context, const ElementInfo& element) {
   static_cast<void>(context.caches.located(element.id));  // throws if the cache is not present
   if (!context.attribute(element.id, AttributeId::kSize).available()) {
-    return unavailable(Reason::kDependency, "needs its size");
+    return unavailable(Reason::kDependency, "needs the size of this cache");
   }
   std::vector<std::string> partners;
   probe::Conditions conditions;
@@ -290,7 +293,7 @@ Attribute sets(Context& context, const ElementInfo& element) {
     sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
   }
   if (may_leave_sets_unfilled(context.caches.capacity(element.id), whole.site().limit_bytes)) {
-    sets.flags.emplace_back("sets_may_not_be_full: they are told by the size, which may be more");
+    sets.flags.emplace_back("sets_may_not_be_full: the number of sets follows from the size, which may be larger");
   }
   return sets;
 }
@@ -304,10 +307,13 @@ Attribute replacement(Context& context, const ElementInfo& element) {
   // This cache sees no loads of what a nearer cache keeps. It sees the order of use only if these are the newest.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
     const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
-    if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement of the cache before it");
+    if (!found.available())
+      return unavailable(Reason::kDependency, "needs the replacement policy of the cache before it");
     const auto& name = std::get<std::string>(found.value);
     if (name == "random" || name == "other") {
-      throw probe::Inconclusive("the cache before it keeps lines at random, so that this one does not see the order");
+      throw probe::Inconclusive(
+          "the cache before it has a random or unknown replacement policy, so this cache does not see the order of "
+          "use");
     }
   }
   const probe::Structure& structure = context.caches.structure(element.id);
@@ -344,8 +350,8 @@ void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute&
   constexpr double kHitsOfCold = 0.1;
   if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
   if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;
-  attribute.flags.push_back(
-      fmt::format("memory_looks_like_hits: {:.0f}% of loads from there", 100 * cache.cold_hits()));
+  attribute.flags.push_back(fmt::format("memory_looks_like_hits: {:.0f}% of loads from memory take no longer than hits",
+                                        100 * cache.cold_hits()));
 }
 
 std::span<const Step> cache_steps() { return kCacheSteps; }

@@ -53,7 +53,7 @@ Attribute write_allocate(Context& context, const ElementInfo& element) {
   if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = context.caches.sized(element.id);
   if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
-    throw probe::Inconclusive("hits in the far part of L2 look like loads from memory");
+    throw probe::Inconclusive("hits in the far partition of L2 look like loads from memory");
   }
   Lab lab = context.lab();
   Attribute allocates = probe::measure_write_allocate(lab, cache);
@@ -91,9 +91,10 @@ Attribute write_policy(Context& context, const ElementInfo& element) {
   if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
   const Cache& l1 = context.caches.sized(element.id);  // throws if there is none
   const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
-  if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
+  if (!allocates.available())
+    return unavailable(Reason::kDependency, "needs to know whether L2 allocates lines on stores");
   if (allocates.value != Value(true)) {
-    throw probe::Inconclusive("L2 does not allocate what is stored, so loads do not tell whether stores reach it");
+    throw probe::Inconclusive("L2 does not allocate lines on stores, so loads cannot show whether stores reach it");
   }
   Lab lab = context.lab();
   return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));

@@ -84,7 +84,7 @@ Attribute code_amount(Context& context, const ElementInfo& element) {
   const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
   if (!scope.available()) return scope;
   if (scope.value != Value(context.lab().unit_name())) {
-    return unavailable(Reason::kNotApplicable, "several SMs share it");
+    return unavailable(Reason::kNotApplicable, "several SMs share this cache");
   }
   probe::Lab lab = context.lab();
   return probe::measure_code_amount(lab, context.code.sized(element.id));
@@ -128,7 +128,8 @@ std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
 Attribute jump_latency(Context& context, const ElementInfo& element) {
   static_cast<void>(context.code.size(element.id));  // throws the reason if there is none
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
-  if (element.depth >= caches.size()) throw probe::Inconclusive("the cache before it is not known");
+  if (element.depth >= caches.size())
+    throw probe::Inconclusive("the size of this cache or of a cache before it is not known well enough");
   const probe::Lab lab = context.lab();
   const probe::CodeJumps& jumps = context.code.jumps();
   return probe::jump_latency(jumps, probe::level_of_cache(lab, jumps, caches, element.depth), context.keep_samples());
@@ -138,16 +139,22 @@ Attribute jump_latency(Context& context, const ElementInfo& element) {
 const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
-  if (caches.empty()) throw probe::Inconclusive("the first cache that straight-line code shows is not known");
+  if (caches.empty())
+    throw probe::Inconclusive("the size of the first cache that straight-line code shows is not known well enough");
   const probe::CodeJumps& jumps = context.code.jumps();
   const std::size_t level = probe::level_of_cache(context.lab(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
-    throw probe::Inconclusive("jumps over the least code are quicker than those of the first cache, and show no level");
+    throw probe::Inconclusive(
+        "jumps over the least code are faster than jumps within the first cache, but show no level");
   }
   if (level == 0) {
-    throw probe::NotPresent("jumps over ever more code show no cache before the one that straight-line code shows");
+    throw probe::NotPresent(
+        "jumps over growing amounts of code show no cache before the first one that straight-line code shows");
   }
-  if (level > 1) throw probe::Inconclusive("jumps over ever more code show several levels before the first cache");
+  if (level > 1) {
+    throw probe::Inconclusive(
+        "jumps over growing amounts of code show several levels before the first cache that straight-line code shows");
+  }
   return jumps;
 }
 
@@ -191,7 +198,7 @@ Attribute nearest_size(Context& context, const ElementInfo&) {
   }
   if (!by_passes.available() || !by_jumps.available()) return by_passes.available() ? by_passes : by_jumps;
   if (by_jumps.low > by_passes.high || by_jumps.high < by_passes.low) {
-    throw probe::Inconclusive("jumps and straight-line code do not agree on what it holds");
+    throw probe::Inconclusive("jumps and straight-line code show different sizes");
   }
   return by_passes;
 }
@@ -209,7 +216,7 @@ Attribute fetch_size(Context& context, const ElementInfo& element) {
   const bool is_of_hidden = element.kind == ElementKind::kNearCodeCache;
   if (!hidden.available() && (is_of_hidden || hidden.reason != Reason::kNotPresent)) return hidden;
   if (hidden.available() && !is_of_hidden) {
-    return unavailable(Reason::kNotApplicable, "what is fetched at once comes from icache_l0, which is nearer");
+    return unavailable(Reason::kNotApplicable, "instructions are fetched from icache_l0, which is nearer");
   }
   probe::Lab lab = context.lab();
   return probe::measure_fetch_size(lab, context.code.jumps(), context.keep_samples());

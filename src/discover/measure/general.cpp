@@ -43,7 +43,7 @@ template <typename Number>
 void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& value) {
   const std::string unit(info_of(id).unit);
   if (!value) {
-    get_or_add(map, id) = unavailable(Reason::kNotSupported, "the driver does not tell");
+    get_or_add(map, id) = unavailable(Reason::kNotSupported, "not reported by the driver");
   } else if constexpr (std::is_floating_point_v<Number>) {
     get_or_add(map, id) = api_value(static_cast<double>(*value), unit);
   } else {
@@ -53,7 +53,7 @@ void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& 
 
 void add_text(AttributeMap& map, AttributeId id, const std::string& value) {
   get_or_add(map, id) =
-      value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
+      value.empty() ? unavailable(Reason::kNotSupported, "not reported by the system") : api_value(value, "");
 }
 
 // Adds what only some devices have.
@@ -84,7 +84,8 @@ void add_layout(const DeviceInfo& info, AttributeMap& compute) {
 
 Attribute by_compute_capability(const DeviceInfo& info, int SmRow::*column) {
   const SmRow* row = sm_row_of(info);
-  if (row == nullptr) return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table");
+  if (row == nullptr)
+    return unavailable(Reason::kNotSupported, "gputopo's table has no entry for this compute capability");
   return inferred_value(static_cast<std::int64_t>(row->*column), "", "table_by_compute_capability");
 }
 
@@ -136,7 +137,7 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
 void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
   Attribute& attribute = get_or_add(map, id);
   if (value.empty()) {
-    attribute = unavailable(Reason::kNotSupported, "the recording does not tell");
+    attribute = unavailable(Reason::kNotSupported, "not in the recording");
     return;
   }
   attribute = api_value(value, "");

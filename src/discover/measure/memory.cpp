@@ -28,7 +28,8 @@ void require_no_farther_level(Context& context, const probe::Survey& survey) {
   const double only = survey.levels.front().mode_cycles;
   if (farthest <= kFarther * only) return;
   throw probe::Inconclusive(fmt::format(
-      "loads that bypass L1 take {:.0f} cycles, others up to {:.0f}: the first may hit L2", only, farthest));
+      "loads that bypass L1 take {:.0f} cycles, but other loads take up to {:.0f}: the loads that bypass L1 may hit L2",
+      only, farthest));
 }
 
 Attribute memory_latency(Context& context, const ElementInfo& element) {
@@ -56,7 +57,7 @@ Attribute memory_sm_read_bandwidth(Context& context, const ElementInfo&) {
     attribute.samples.push_back(probe::measure_by_footprint(of_footprints));
     attribute.samples.push_back(probe::measure_by_cold_footprint(of_footprints));
   } catch (const DeviceMemoryError& error) {
-    of_footprints.log(fmt::format("no more of the bandwidth over footprint: {}", error.what()));
+    of_footprints.log(fmt::format("bandwidth by footprint is incomplete: {}", error.what()));
   }
   return attribute;
 }
@@ -140,7 +141,7 @@ std::optional<Way> way_through_l1(Context& context) try {
              .memory_cycles = *memory.number(),
              .to_memory = probe::ToMemory::kFresh};
 } catch (const probe::Inconclusive& error) {
-  context.bench().log(fmt::format("latency_patterns: loads through L1 do not tell: {}", error.what()));
+  context.bench().log(fmt::format("latency_patterns: loads through L1 are inconclusive: {}", error.what()));
   return std::nullopt;
 }
 

@@ -13,7 +13,7 @@
 namespace gputopo {
 namespace {
 
-constexpr const char* kNotYet = "ended before its turn";
+constexpr const char* kNotYet = "the run ended before this was measured";
 
 // Operations that may wait for another clock than the SM's come first: matrix operations lower the SM clock, which
 // changes their cycles. Matrix operations come last.

@@ -15,7 +15,7 @@
 namespace gputopo {
 
 // The reason for attributes that only --full measures.
-inline constexpr std::string_view kOnlyInFull = "takes its time; --full measures it";
+inline constexpr std::string_view kOnlyInFull = "skipped to save time; --full measures it";
 
 struct WantedOperations {
   std::vector<OperationId> all;        // with all of their attributes

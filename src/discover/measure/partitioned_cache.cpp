@@ -24,10 +24,11 @@ Attribute near_sms(Context& context, const ElementInfo& element) {
   if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
   if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
   const double count = *partitions.number();
-  if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
+  if (count < 2) throw probe::NotPresent("there is only one partition, and all SMs are near it");
   const probe::Sides& sides = context.caches.sides(element.id);
   if (static_cast<double>(sides.sms.size()) != count) {
-    throw probe::Inconclusive(fmt::format("{:.0f} partitions, but SMs show {} sides", count, sides.sms.size()));
+    throw probe::Inconclusive(
+        fmt::format("there are {:.0f} partitions, but the SMs form {} groups by distance", count, sides.sms.size()));
   }
   Lab lab = context.lab();
   return probe::measure_near_sms(lab, context.caches.sized(element.id), sides);

@@ -38,7 +38,7 @@ Attribute Scheduler::guarded(const std::function<Attribute()>& measure) {
   } catch (const NotSupportedError& error) {
     return unavailable(Reason::kNotSupported, error.what());
   } catch (const CircularRequest& error) {
-    return unavailable(Reason::kDependency, fmt::format("circular request: {}", error.what()));
+    return unavailable(Reason::kDependency, fmt::format("circular dependency: {}", error.what()));
   } catch (const Error& error) {
     return unavailable(Reason::kDeviceError, error.what());
   }

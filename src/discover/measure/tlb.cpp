@@ -14,9 +14,9 @@ const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) 
   const probe::TlbSurvey& survey = context.surveys.tlbs();
   if (!probe::is_window(survey, element.depth)) return survey;
   throw probe::NotPresent(
-      fmt::format("two pages that are far apart always wait for each other: page tables of {} are active at a time, as "
-                  "device.latency_patterns tells",
-                  survey.window->bytes == 0 ? "a part of the memory" : fmt::format("{} B", survey.window->bytes)));
+      fmt::format("loads that alternate between two distant pages always wait: page tables for only {} are active at a "
+                  "time; see device.latency_patterns",
+                  survey.window->bytes == 0 ? "part of the memory" : fmt::format("{} B", survey.window->bytes)));
 }
 
 template <Attribute (*kTell)(const probe::TlbSurvey&, std::size_t)>

@@ -109,7 +109,7 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   lab.expect(std::vector<Program>(candidates.begin(), candidates.end()));
   const std::vector<double> by_shape = rates_by_shape(lab, shortened(candidates));
   const std::optional<std::size_t> best = best_shape(by_shape);
-  if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
+  if (!best) throw Inconclusive("no stream ran long enough for the timer to resolve its time");
   const StreamProgram& shape = candidates[*best];
   Lab of_best = lab.another();  // the conditions of the value are those of these runs only
   const std::vector<double> rates = rates_of_runs(of_best, shape);
@@ -138,7 +138,7 @@ SampleTable measure_by_footprint(Lab& lab) {
 
 SampleTable measure_by_cold_footprint(Lab& lab) {
   return rates_of(lab, cold_footprint_streams(lab), "by_cold_footprint",
-                  axis("cold_footprint_bytes", "footprint that no cache holds", "B"));
+                  axis("cold_footprint_bytes", "uncached footprint", "B"));
 }
 
 }  // namespace gputopo::probe

@@ -53,17 +53,18 @@ double part_quicker(std::span<const std::uint32_t> latencies, std::span<const st
 
 Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
   Decision<StoreTreatment> decision{
-      .basis = fmt::format("{}% of unstored lines hit, {}% of stored ones, {}% of those stored again",
+      .basis = fmt::format("hits: {}% of lines never stored, {}% of stored lines, {}% of lines stored again",
                            whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
   if (found(hits.unstored, parameters.nearly_all) != false) {
     decision.why_not =
-        fmt::format("{}% of the lines that were never stored are found there too", whole_percent(hits.unstored));
+        fmt::format("{}% of the lines that were never stored hit as well, so hits do not show what stores did",
+                    whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> allocates = found(hits.stored, parameters.nearly_all);
   if (!allocates) {
-    decision.why_not = fmt::format("{}% of the lines that were stored are found there: neither all nor none",
-                                   whole_percent(hits.stored));
+    decision.why_not =
+        fmt::format("{}% of the stored lines hit: neither nearly all nor nearly none", whole_percent(hits.stored));
     return decision;
   }
   decision.value =
@@ -72,23 +73,24 @@ Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDe
 }
 
 Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDecisionParameters& parameters) {
-  Decision<WritePolicy> decision{.basis = fmt::format("{}% of the lines in it, {}% of unstored ones in L2, {}% of "
-                                                      "stored ones",
+  Decision<WritePolicy> decision{.basis = fmt::format("{}% of the lines are in L1; in L2, {}% of lines never "
+                                                      "stored and {}% of stored lines",
                                                       whole_percent(hits.in_l1), whole_percent(hits.unstored),
                                                       whole_percent(hits.stored_in_l2))};
   if (found(hits.in_l1, parameters.nearly_all) != true) {
     decision.why_not =
-        fmt::format("{}% of the lines are left in L1 when they are gone from L2", whole_percent(hits.in_l1));
+        fmt::format("only {}% of the lines are still in L1 after their eviction from L2", whole_percent(hits.in_l1));
     return decision;
   }
   if (found(hits.unstored, parameters.nearly_all) != false) {
     decision.why_not =
-        fmt::format("{}% of the lines that were not stored are found in L2 too", whole_percent(hits.unstored));
+        fmt::format("{}% of the lines that were never stored hit in L2 as well, so hits do not show what stores did",
+                    whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> reached = found(hits.stored_in_l2, parameters.nearly_all);
   if (!reached) {
-    decision.why_not = fmt::format("{}% of the lines that were stored are found in L2: neither all nor none",
+    decision.why_not = fmt::format("{}% of the stored lines hit in L2: neither nearly all nor nearly none",
                                    whole_percent(hits.stored_in_l2));
     return decision;
   }
@@ -100,8 +102,8 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
                                           const WritesBesideReadsParameters& parameters) {
   Decision<WritePolicy> decision{
       .basis =
-          fmt::format("{:.0f} GB/s are read from memory, {:.0f} while as much is written there, {:.0f} while it is "
-                      "written to a part of the cache; {:.0f} from a cache to itself",
+          fmt::format("reads from memory: {:.0f} GB/s alone, {:.0f} beside equal writes to memory, {:.0f} beside equal "
+                      "writes to a part of the cache; reads of a copy within the cache: {:.0f}",
                       gigabytes(rates.alone), gigabytes(rates.beside_memory), gigabytes(rates.beside_cache),
                       gigabytes(rates.in_cache))};
   if (memory_peak > 0 && 2 * rates.beside_cache > parameters.clear * memory_peak) {
@@ -113,7 +115,7 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
   const double taken = best - rates.beside_memory;
   // Not `<`: rates that are all 0 or NaN prove nothing.
   if (!(taken > 0 && taken >= parameters.least_contrast * rates.beside_memory)) {
-    decision.why_not = "writes to memory hardly slow reads from it, so they do not tell where writes go";
+    decision.why_not = "writes to memory hardly slow reads from memory, so the rates do not show where writes go";
     return decision;
   }
   const double left = (rates.beside_cache - rates.beside_memory) / taken;
@@ -122,20 +124,21 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
   } else if (left <= parameters.through) {
     decision.value = WritePolicy::kWriteThrough;
   } else {
-    decision.why_not =
-        fmt::format("writes that could stay in the cache slow reads from memory by {:.0f}% of what writes to memory do",
-                    100 * (1 - left));
+    decision.why_not = fmt::format(
+        "writes that could stay in the cache slow reads from memory {:.0f}% as much as writes to memory do: "
+        "too much for write-back, too little for write-through",
+        100 * (1 - left));
   }
   return decision;
 }
 
 Decision<WritePolicy> policy_by_bandwidth(double written, double next, const WriteBandwidthParameters& parameters) {
   const double ratio = next > 0 ? written / next : 0;
-  Decision<WritePolicy> decision{.basis = fmt::format("{:.2f} times what is behind it can take", ratio)};
+  Decision<WritePolicy> decision{.basis =
+                                     fmt::format("its write bandwidth is {:.2f} times that of the next level", ratio)};
   if (ratio < parameters.write_back_ratio) {
     decision.why_not = fmt::format(
-        "it takes writes {:.2f} times as fast as what is behind it can: too little to tell write-back from "
-        "write-through",
+        "its write bandwidth is {:.2f} times that of the next level: too little to tell write-back from write-through",
         ratio);
     return decision;
   }

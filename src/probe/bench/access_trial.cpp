@@ -56,7 +56,7 @@ std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& 
     const bool stores = trial.program.op == AccessOp::kStore;
     const double least = stores ? kAccessTrial.least_store_cycles : kAccessTrial.least_latency_cycles;
     if (trial.cycles() < least) {
-      throw Inconclusive(fmt::format("a {} took {:.1f} cycles, which none can: the program did not run as written",
+      throw Inconclusive(fmt::format("a {} took {:.1f} cycles, which is impossible: the program did not run as written",
                                      to_string(trial.program.op), trial.cycles()));
     }
   }

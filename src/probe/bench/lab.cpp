@@ -28,7 +28,7 @@ bool Bench::has_space(Space space) const { return std::ranges::find(info().space
 
 void Bench::require_space(Space space) const {
   if (has_space(space)) return;
-  throw NotSupportedError("this device runs no programs in the " + std::string(to_string(space)) + " space");
+  throw NotSupportedError("programs on this device cannot use the " + std::string(to_string(space)) + " space");
 }
 
 std::vector<ProgramResult> Bench::run_once(const std::vector<Program>& programs) {
@@ -62,9 +62,10 @@ void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<P
     const bool may_pause = paused_in_vain_ + paused_seconds + pause_seconds <= patience_.all_pauses_seconds;
     if (repeats == patience_.max_repeats || (repeats > 0 && !may_pause)) {
       paused_in_vain_ += paused_seconds;
-      throw Disturbed("other programs had the GPU meanwhile, each time it was tried; measure again when it is idle");
+      throw Disturbed("other programs used the GPU during every attempt; measure again when it is idle");
     }
-    log(std::to_string(again.size()) + " of " + std::to_string(programs.size()) + " programs had company: again");
+    log(std::to_string(again.size()) + " of " + std::to_string(programs.size()) +
+        " programs ran beside other programs on the GPU; running them again");
     if (may_pause) {
       device_.rest(pause_seconds);
       paused_seconds += pause_seconds;

@@ -25,7 +25,7 @@ class Stopped : public Error {
 };
 class OverBudget : public Error {
  public:
-  OverBudget() : Error("the time budget ran out; give more with --budget") {}
+  OverBudget() : Error("the time budget ran out; increase it with --budget") {}
 };
 // The samples do not decide. what() says why.
 class Inconclusive : public Error {

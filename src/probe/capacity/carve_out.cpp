@@ -68,8 +68,8 @@ bool is_confirmed(Lab& lab, const Cache& cache, std::uint64_t carve_out, const C
   const bool agree = sampled.interval.low <= expected.interval.high && expected.interval.low <= sampled.interval.high &&
                      std::abs(sampled.bytes - expected.bytes) <= kSame * expected.bytes &&
                      own.conditions().carve_outs_bytes() == std::set<std::uint64_t>{carve_out};
-  lab.log(fmt::format("size: under {} B a sample of {:.0f} B {} with {:.0f} on the line", carve_out, sampled.bytes,
-                      agree ? "agrees" : "does not agree", expected.bytes));
+  lab.log(fmt::format("size: at a carve-out of {} B, a sample of {:.0f} B {} with the interpolated {:.0f} B", carve_out,
+                      sampled.bytes, agree ? "agrees" : "does not agree", expected.bytes));
   return agree;
 }
 
@@ -145,7 +145,7 @@ void add_to(const SizeByCarveOut& found, bool keep_samples, Attribute& size) {
   if (!keep_samples) return;
   SampleTable table =
       make_table("by_carve_out", Plot::kLine,
-                 {axis("carve_out_bytes", "carve out", "B"), values("size_bytes", "size", "B"),
+                 {axis("carve_out_bytes", "carve-out", "B"), values("size_bytes", "size", "B"),
                   values("first_miss_bytes", "first miss", "B"), values("all_miss_bytes", "all miss", "B")});
   table.data = {found.carve_outs_bytes, found.sizes_bytes, found.first_misses_bytes, found.all_misses_bytes};
   size.samples.push_back(std::move(table));

@@ -22,8 +22,8 @@ MemoryLoads view_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride
     beyond.push_back({static_cast<double>(array.bytes), stats::fraction_below(counted, cache.hit_limit_cycles())});
   }
   const MemoryLoads found = memory_loads_of(beyond, cache.noise);
-  lab.log(
-      fmt::format("size: {:.0f}% of memory loads are told; capacity {:.0f} B", 100 * found.told, found.capacity.bytes));
+  lab.log(fmt::format("size: {:.0f}% of memory loads are clearly slower than hits; capacity {:.0f} B", 100 * found.told,
+                      found.capacity.bytes));
   return found;
 }
 

@@ -41,12 +41,13 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
     const auto bytes = static_cast<double>(halves.places.size() * half);
     const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
-    lab.log(fmt::format("line: halves of {} B hold {:.0f} B, {:.1f} B of them nearer, all {:.0f} B", block, bytes,
-                        nearer_bytes, all_bytes));
+    lab.log(fmt::format(
+        "line: packed halves of {} B blocks: {:.0f} B, {:.1f} B of them in a nearer cache; packed lines: {:.0f} B",
+        block, bytes, nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
     const std::optional<bool> lines =
         are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
-    if (!lines) throw Inconclusive("what halves of lines and whole ones would hold is not told apart here");
+    if (!lines) throw Inconclusive("packed halves of lines cannot be distinguished from packed whole lines here");
     if (*lines) break;
     line = block;
   }
@@ -75,7 +76,7 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   }
   const double cycles = static_cast<double>(halves.elements.size()) * cache.survey->levels.back().mode_cycles;
   if (cycles > lab.parameters().launch_cycles_limit) {
-    throw Inconclusive("the cache before it holds as many lines, and one thread cannot walk as many bytes");
+    throw Inconclusive("the nearer cache may hold as many lines, and loading enough bytes to exceed it takes too long");
   }
   return halves;
 }
@@ -136,7 +137,7 @@ class SparseFootprints {
     }
     if (!references_.tells()) {
       throw Inconclusive(
-          fmt::format("twice the footprint misses hardly more often (by {:.2f})", references_.best_contrast()));
+          fmt::format("doubling the footprint raises the miss ratio by only {:.2f}", references_.best_contrast()));
     }
   }
 
@@ -149,12 +150,13 @@ class SparseFootprints {
       const LineReference& reference = references_.at(i);
       const double ratio = sparse_ratio(reference.bytes, stride);
       if (i == 0) ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
-      lab_.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", reference.bytes,
-                           stride, ratio, reference.fitting, reference.exceeding));
+      lab_.log(fmt::format("line: footprint {} B, stride {} B: miss ratio {:.3f} (fitting {:.3f}, exceeding {:.3f})",
+                           reference.bytes, stride, ratio, reference.fitting, reference.exceeding));
       answer.add(reference, ratio);
     }
     if (cache_.nearer_bytes > 0 && answer.is_between()) {
-      throw Inconclusive(fmt::format("loads {} B apart miss half as often as those that fill it", stride));
+      throw Inconclusive(fmt::format(
+          "the miss ratio at a stride of {} B is about midway between fitting and exceeding the cache", stride));
     }
     return answer.fills();
   }
@@ -184,7 +186,8 @@ class SparseFootprints {
 
 Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details) {
   if (bytes > lab.parameters().line_limit_bytes) {
-    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", bytes));
+    throw Inconclusive(fmt::format(
+        "touching only part of every {} B fills the cache as touching everything does: no line size shows", bytes));
   }
   return {.bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = lab.conditions()};
 }

@@ -89,7 +89,7 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, double limit_cycle
     }
   }
   const std::optional<SampledResidency> found = residency_of_ages(by_age, samples, sampling.of_cache, cache.noise);
-  if (!found) throw Inconclusive("the cache before it holds nearly all that was loaded");
+  if (!found) throw Inconclusive("the nearer cache holds nearly all lines that were loaded");
   return *found;
 }
 

@@ -132,7 +132,7 @@ std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& sa
     if (!agree) return std::nullopt;
     seen.sampled_bytes = sampled.bytes;
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("size: no sample to hold against L1's: {}", error.what()));
+    lab.log(fmt::format("size: no sample to compare with L1's size: {}", error.what()));
     return std::nullopt;
   }
   seen.resident_bytes = 0;
@@ -158,12 +158,14 @@ Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
   require_exceeded(cache, "so it is at least that large");
   if (cache.survey->counts_in_places) {
     if (cache.nearer_bytes > 0) {
-      throw Inconclusive("loads of it at random wait for translations, and neighbours do not tell what is replaced");
+      throw Inconclusive(
+          "random loads wait for address translation, and loads of neighboring lines do not show what is replaced");
     }
     // Loads in few places measure the share of memory loads that look like far hits too poorly.
     constexpr double kHitsOfCold = 0.1;
     if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
-      throw Inconclusive("loads of near memory look like hits of a far part, and all others wait for translations");
+      throw Inconclusive(
+          "loads from near memory look like hits in a far partition, and all other loads wait for address translation");
     }
   }
   if (same != nullptr) {
@@ -185,7 +187,7 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
   if (cache.survey->counts_in_places) attribute.flags.emplace_back("counted_in_places");
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(
-        "sets_may_not_be_full: some overflow before others, and arrays are not twice as large as the cache");
+        "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache");
   }
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));

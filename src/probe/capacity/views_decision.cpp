@@ -124,8 +124,9 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
   // Uses the sample alone if nothing could be read back.
   const auto least_of = [&](double of_sample) { return resident > 0 ? std::min(resident, of_sample) : of_sample; };
   if (standing.best.bytes < parameters.contradicting_part * least_of(sampled.interval.low)) {
-    return fmt::format("{:.0f} B fit together, but {}a sample tells {:.0f} B", standing.best.bytes,
-                       resident > 0 ? fmt::format("{:.0f} B are read back and ", resident) : "", sampled.bytes);
+    return fmt::format("packing finds {:.0f} B, but {}sampling finds {:.0f} B", standing.best.bytes,
+                       resident > 0 ? fmt::format("reading backwards finds {:.0f} B and ", resident) : "",
+                       sampled.bytes);
   }
   stats::Interval& interval = standing.best.interval;
   if (least_of(sampled.bytes) > interval.high) interval.high = sampled.interval.high;
@@ -181,7 +182,8 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
     const SizeView& found = evidence.memory->capacity;
     return {
         .value = Capacity{.bytes = std::round(found.bytes), .interval = found.interval, .method = "clear_memory_loads"},
-        .basis = fmt::format("{:.0f} B, {:.0f}% of memory loads are told", found.bytes, 100 * evidence.memory->told)};
+        .basis = fmt::format("{:.0f} B; {:.0f}% of memory loads are clearly slower than hits", found.bytes,
+                             100 * evidence.memory->told)};
   }
   Standing standing = standing_of(evidence, parameters);
   const bool in_turn = evidence.sampled.empty() || replaces_in_turn(evidence.sampled.front(), parameters);
@@ -190,8 +192,9 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
   const bool is_sampled = !evidence.sampled.empty() && !evidence.not_sampled;
   if (is_sampled && evidence.is_shared && !evidence.resident->settled &&
       evidence.sampled.back().bytes < parameters.contradicting_part * standing.best.bytes) {
-    return {.why_not = fmt::format("{:.0f} B are read back, more with every footprint, and a sample tells {:.0f} B",
-                                   standing.best.bytes, evidence.sampled.back().bytes)};
+    return {.why_not = fmt::format(
+                "reading backwards finds {:.0f} B, and more with every footprint, but sampling finds {:.0f} B",
+                standing.best.bytes, evidence.sampled.back().bytes)};
   }
   if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
   if (is_sampled && evidence.is_behind && standing.method == "packed_places") {
@@ -201,7 +204,7 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
   }
   if (standing.best.bytes <= 0) {
     return {.why_not = fmt::format(
-                "footprints up to {} B fit, and arrays large enough to exceed it clearly are not possible here",
+                "footprints up to {} B fit, and no array can be large enough here to exceed the cache clearly",
                 evidence.fits_bytes)};
   }
   Capacity capacity{.bytes = std::round(standing.best.bytes),

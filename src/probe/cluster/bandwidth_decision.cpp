@@ -25,12 +25,14 @@ Decision<ClusterRates> decide_cluster_rates(std::span<const ClusterReads> reads,
   for (const std::uint32_t size : sizes) {
     const std::optional<std::size_t> next = best_of(reads, size, 1);
     const std::optional<std::size_t> half_way = best_of(reads, size, half_way_round(size));
-    if (!next || !half_way) return {.why_not = fmt::format("no blocks of clusters of {} read one another", size)};
+    if (!next || !half_way) {
+      return {.why_not = fmt::format("no reads between the blocks of clusters of {} were measured", size)};
+    }
     found.ring.push_back(reads[*next].bytes_per_second);
     found.half_way.push_back(reads[*half_way].bytes_per_second);
     if (!best || reads[*next].bytes_per_second > reads[*best].bytes_per_second) best = next;
   }
-  if (!best) return {.why_not = "no size of clusters was read through"};
+  if (!best) return {.why_not = "no cluster size was measured"};
   found.best = *best;
   return {.value = std::move(found)};
 }

@@ -210,7 +210,7 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   const double value = stats::median(cycles[0]);
   if (value < kBulkCopyParameters.least_copy_cycles) {
     throw Inconclusive(
-        fmt::format("a bulk copy took {:.1f} cycles, which none can: the program did not run as written", value));
+        fmt::format("a bulk copy took {:.1f} cycles, which is impossible: the program did not run as written", value));
   }
   Lab of_plain_loads = lab.another();
   const double plain_cycles = plain_load_cycles(of_plain_loads);
@@ -243,7 +243,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   std::vector<double> medians;
   for (const Shape& shape : shapes) medians.push_back(shape.median());
   const std::optional<std::size_t> place = best_shape(medians);
-  if (!place) throw Inconclusive("no copies finished with a time above the timer's resolution");
+  if (!place) throw Inconclusive("no bulk copies ran long enough for the timer to resolve their time");
   const Shape& best = shapes[*place];
   const BestRates rates = run_best(lab.another(), shapes, best);
   const std::uint64_t footprint = best.program.bytes;

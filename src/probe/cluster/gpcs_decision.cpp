@@ -30,7 +30,7 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     const std::vector<std::vector<std::uint32_t>>& met, const std::vector<std::vector<std::uint32_t>>& clocks_agree,
     const GpcParameters& parameters) {
   if (clocks_agree.size() < 2) {
-    return {.why_not = "the clocks of all SMs agree, and clusters alone may show a GPC in parts (see cluster_sms)"};
+    return {.why_not = "the clocks of all SMs agree, and clusters alone may split a GPC into parts (see cluster_sms)"};
   }
   std::vector<std::size_t> large_parts(clocks_agree.size());
   for (const std::vector<std::uint32_t>& together : met) {
@@ -38,12 +38,12 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
         clocks_agree, [&](const std::vector<std::uint32_t>& group) { return std::ranges::includes(group, together); });
     if (home == clocks_agree.end()) {
       return {.why_not =
-                  fmt::format("SM {} and others were in one cluster, and their clocks do not agree", together.front())};
+                  fmt::format("SM {} and others were in one cluster, but their clocks do not agree", together.front())};
     }
     if (together.size() <= parameters.most_apart) continue;
     if (++large_parts[static_cast<std::size_t>(home - clocks_agree.begin())] > 1) {
-      return {.why_not = fmt::format("the clocks of SM {} and others agree with those of SMs that they meet in no "
-                                     "cluster: one GPC in parts, or two",
+      return {.why_not = fmt::format("SM {} and others share no cluster with SMs whose clocks agree with theirs: "
+                                     "one GPC in parts, or two GPCs",
                                      together.front())};
     }
   }

@@ -24,7 +24,7 @@ Decision<ClusterLatency> decide_cluster_latency(std::span<const ClusterChase> ch
     by_rank[{chase.cluster_size, chase.rank_distance}].push_back(chase.cycles);
     if (chase.cluster_size == largest) largest_by_copy[chase.copy].push_back(chase.cycles);
   }
-  if (largest_by_copy.empty()) return {.why_not = "no cluster of the largest size was chased through"};
+  if (largest_by_copy.empty()) return {.why_not = "no pointer chase ran in a cluster of the largest size"};
   ClusterLatency found;
   std::map<std::uint32_t, std::vector<double>> by_size;
   std::vector<double> all;
@@ -37,8 +37,8 @@ Decision<ClusterLatency> decide_cluster_latency(std::span<const ClusterChase> ch
   }
   found.nearest_cycles = std::ranges::min(all);
   if (found.nearest_cycles < parameters.least_load_cycles) {
-    return {.why_not = fmt::format("a load from another SM took {:.1f} cycles, which none can: the program did not run "
-                                   "as written",
+    return {.why_not = fmt::format("a load from another SM took {:.1f} cycles, which is impossible: the program did "
+                                   "not run as written",
                                    found.nearest_cycles)};
   }
   found.farthest_cycles = std::ranges::max(all);

@@ -69,8 +69,8 @@ double distance_of(const CodeShape& shape, std::span<const MissedLength> lengths
 Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std::uint32_t fits_instructions,
                                       double bytes_per_instruction, const CodeEdgeParameters& parameters) {
   const std::string no_stairs =
-      "what misses does not rise in equal stairs as the code grows: it is not the oldest line of a set that is "
-      "replaced, or not all sets are alike";
+      "misses do not rise in equal steps as the code grows: the cache does not replace the oldest line of a set, or "
+      "its sets differ";
   if (lengths.empty()) return {.why_not = no_stairs};
   std::vector<Fit> fits;
   for (const CodeShape& shape : candidates(fits_instructions, bytes_per_instruction, parameters)) {
@@ -81,17 +81,17 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
   const Fit& best = fits.front();
   const double next = fits.size() > 1 ? fits[1].distance : 0;
   Decision<CodeShape> decision;
-  decision.basis =
-      fmt::format("edge of {} sets of {} ways, {} instructions a line: {:.3f} of a stair off, the next {:.3f}",
-                  best.shape.sets, best.shape.ways, best.shape.line, best.distance, next);
+  decision.basis = fmt::format(
+      "edge of {} sets with {} ways and {} instructions per line: off by {:.3f} of a step, the next best by {:.3f}",
+      best.shape.sets, best.shape.ways, best.shape.line, best.distance, next);
   if (best.shape.sets == 1 && best.distance <= parameters.near) {
     decision.why_not =
-        "all of the code misses with the first line too many: there is one set, and how long its lines are does not "
+        "all of the code misses as soon as it is one line too long: the cache has one set, and its line size does not "
         "show";
   } else if (best.distance > parameters.near || next <= parameters.clearly * best.distance) {
     decision.why_not = no_stairs;
   } else if (best.shape.sets == 2 && !is_told_by_two(best, parameters)) {
-    decision.why_not = "there are two stairs, whose distance may be that of sets which fill unequally";
+    decision.why_not = "misses rise in only two steps, whose distance may come from sets that fill unequally";
   } else {
     decision.value = best.shape;
   }

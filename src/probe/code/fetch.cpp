@@ -40,7 +40,9 @@ AlignedJumps jumps_of(Lab& lab, std::uint32_t count) {
 Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool keep_samples) {
   const JumpCurve& far = jumps_over_code.far;
   if (far.levels.empty() || far.jumps[far.levels.front().last] < kLinesOfBlock * kManyAlignedJumps) {
-    throw Inconclusive("the nearest cache holds too few blocks: what jumps take would repeat with its lines");
+    throw Inconclusive(
+        "the nearest cache holds too few blocks of code, so the time of jumps would repeat with its lines, not with "
+        "its fetches");
   }
   AlignedJumps jumps;
   std::optional<std::size_t> period;
@@ -48,8 +50,8 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
     jumps = jumps_of(lab, count);
     const std::size_t found = settle(lab, "code", decide_fetch_period(jumps.cycles));
     if (period && found != *period) {
-      throw Inconclusive(
-          fmt::format("what few jumps take repeats every {} instructions, what more do every {}", *period, found));
+      throw Inconclusive(fmt::format(
+          "the time of few jumps repeats every {} instructions, but the time of more jumps every {}", *period, found));
     }
     period = found;
   }
@@ -60,7 +62,7 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
   if (keep_samples) {
     SampleTable table =
         make_table("alignments", Plot::kPoints,
-                   {axis("offset_bytes", "where blocks begin", "B"), values("cycles_per_pass", "cycles per pass")});
+                   {axis("offset_bytes", "block offset", "B"), values("cycles_per_pass", "cycles per pass")});
     for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
       table.data[0].push_back(alignment * jumps.block_bytes / (kAlignments + 1));
     }

@@ -34,17 +34,19 @@ double explained_by(const std::vector<double>& cycles, std::size_t period) {
 Decision<std::size_t> decide_fetch_period(const std::vector<double>& cycles, const FetchPeriodParameters& parameters) {
   const auto [least, most] = std::ranges::minmax_element(cycles);
   if (*most - *least < parameters.least_range_cycles) {
-    return {{}, {}, fmt::format("where a block begins makes {:.1f} cycles a pass", *most - *least)};
+    return {{},
+            {},
+            fmt::format("the offset of the blocks changes the time of a pass by only {:.1f} cycles", *most - *least)};
   }
   for (std::size_t period = 2; period <= cycles.size() / 2; ++period) {
     const double explained = explained_by(cycles, period);
     if (explained < parameters.explained) continue;
     return {period,
-            fmt::format("every {} instructions the time of a jump repeats, which explains {:.0f}% of its variance",
+            fmt::format("the time of a jump repeats every {} instructions, which explains {:.0f}% of its variance",
                         period, 100 * explained),
             {}};
   }
-  return {{}, {}, fmt::format("what jumps take does not repeat within {} instructions", cycles.size() / 2)};
+  return {{}, {}, fmt::format("the time of a jump does not repeat within {} instructions", cycles.size() / 2)};
 }
 
 }  // namespace gputopo::probe

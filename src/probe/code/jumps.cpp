@@ -47,7 +47,7 @@ JumpCurve curve_of(const Lab& lab, CodeStepKind kind, const JumpSurvey& survey, 
   JumpCurve curve = read_jump_curve(survey.lengths, pass, survey.block_bytes, survey.block_bytes * runs);
   curve.loop_bytes = survey.loop_bytes;
   for (const stats::Plateau& level : curve.levels) {
-    lab.log(fmt::format("{}: {:.1f} cycles a jump from {} to {} blocks of {:.0f} B", to_string(kind), level.value,
+    lab.log(fmt::format("{}: {:.1f} cycles per jump for {} to {} blocks of {:.0f} B", to_string(kind), level.value,
                         curve.jumps[level.first], curve.jumps[level.last], survey.block_bytes));
   }
   return curve;

@@ -92,8 +92,8 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const
     }
     Decision<std::size_t>& decision = levels[cache];
     if (found.size() != 1) {
-      decision.why_not = fmt::format("jumps over code of {:.0f} to {:.0f} B, where this cache ends, show {}", ends.low,
-                                     ends.high, found.empty() ? "no step" : "several steps");
+      decision.why_not = fmt::format("jumps over {:.0f} to {:.0f} B of code, where this cache should end, show {}",
+                                     ends.low, ends.high, found.empty() ? "no step" : "several steps");
       continue;
     }
     const double end = end_of(far, found.front());
@@ -102,18 +102,17 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const
       return &other != &caches[cache] && end >= its.low && end <= its.high;
     });
     if (is_others) {
-      decision.why_not = fmt::format("the step at {:.0f} B of code that is jumped over may be another cache's", end);
+      decision.why_not = fmt::format("the step at {:.0f} B of code may belong to another cache", end);
       continue;
     }
     if (is_of_smaller_cache(near, far.levels[found.front()].value, caches[cache], parameters)) {
-      decision.why_not = fmt::format(
-          "jumps of {:.1f} cycles end at {:.0f} B of code that is jumped over, but a smaller cache than this serves "
-          "them",
-          far.levels[found.front()].value, end);
+      decision.why_not =
+          fmt::format("jumps of {:.1f} cycles end at {:.0f} B of code, but a cache smaller than this one serves them",
+                      far.levels[found.front()].value, end);
       continue;
     }
     decision.value = found.front();
-    decision.basis = fmt::format("a jump to code that it holds takes {:.1f} cycles, up to {:.0f} B",
+    decision.basis = fmt::format("a jump to code in this cache takes {:.1f} cycles, up to {:.0f} B of code",
                                  far.levels[found.front()].value, end);
   }
   return levels;
@@ -166,7 +165,8 @@ bool may_hide_nearer(const JumpCurve& near, const JumpCurve& far, std::size_t le
 
 Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve& far, double behind_bytes,
                                           const CodeJumpParameters& parameters) {
-  if (near.levels.empty() || far.levels.empty()) return {{}, {}, "the time of a jump never stays level"};
+  if (near.levels.empty() || far.levels.empty())
+    return {{}, {}, "the time of a jump is never constant as the code grows"};
   const double held = near.levels.front().value;
   std::vector<double> behind;
   for (std::size_t i = 0; i < near.jumps.size(); ++i) {
@@ -175,7 +175,8 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   }
   const double rise = behind.empty() ? 0 : stats::median(behind) - held;
   if (rise < parameters.least_rise * held) {
-    return {{}, {}, "jumps over code without gaps take as long where it does not fit: it is fetched ahead"};
+    return {
+        {}, {}, "jumps through code without gaps take no longer once it exceeds the cache, because it is prefetched"};
   }
   // The first count from which all take longer by this part of the rise.
   const auto first_above = [&](double part) {
@@ -185,16 +186,15 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   };
   const std::size_t first = first_above(parameters.first_part);
   const std::size_t last = first_above(parameters.last_part);
-  if (first == 0 || last == near.jumps.size()) return {{}, {}, "no count of jumps shows where this cache ends"};
+  if (first == 0 || last == near.jumps.size()) return {{}, {}, "no tested number of jumps shows where this cache ends"};
   const double bytes = near.footprints_bytes[first - 1];
   const double group = kNearJumpGroup * near.block_bytes;
   const double all_miss = std::ceil(near.footprints_bytes[last] / group) * group;
   const double surely = far.jumps[far.levels.front().last] * far.run_bytes;
-  return {
-      NearestCode{bytes, {std::min(surely, bytes), all_miss + near.loop_bytes}},
-      fmt::format("jumps without gaps take longer from {:.0f} B on, and all that will from {:.0f} B; far ones after "
-                  "{} blocks",
-                  near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};
+  return {NearestCode{bytes, {std::min(surely, bytes), all_miss + near.loop_bytes}},
+          fmt::format("jumps through code without gaps begin to take longer at {:.0f} B and nearly all do at {:.0f} B; "
+                      "far jumps take longer beyond {} blocks",
+                      near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};
 }
 
 }  // namespace gputopo::probe

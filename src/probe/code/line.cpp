@@ -52,7 +52,10 @@ void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
   } catch (const NotSupportedError&) {
     return;
   }
-  if (found != line) throw Inconclusive(fmt::format("stairs of lengths say {} B, those of the edge {} B", line, found));
+  if (found != line) {
+    throw Inconclusive(fmt::format(
+        "steps at several code lengths show lines of {} B, but the steps of the edge show {} B", line, found));
+  }
 }
 
 }  // namespace
@@ -61,7 +64,8 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   constexpr std::uint32_t kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
   if (cache.fits_instructions > kMaxBlocks * kCodeBlockInstructions) {
     throw NotSupportedError(
-        fmt::format("code shows the lines of caches of up to {:.0f} B here", kMaxBlocks * cache.survey->block_bytes));
+        fmt::format("this cache is too large: code shows the line size only of caches of up to {:.0f} B",
+                    kMaxBlocks * cache.survey->block_bytes));
   }
   const auto line_of_steep_edge = [&] {
     const CodeEdge edge = edge_of();
@@ -75,17 +79,18 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   if (!period.value) return line_of_steep_edge();
   const std::size_t steps = period.value->steps;
   if (steps == kBlockPeriod && !cache.in_turn) {
-    throw Inconclusive("stairs as far apart as the lengths that were looked at may be those of different sets");
+    throw Inconclusive("the steps are as far apart as the tested code lengths, so they may belong to different sets");
   }
   const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
   if (cache.level > 0 &&
       !are_own_stairs(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
                       cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
-    throw Inconclusive(fmt::format("stairs {} B apart are no higher than lines of nearer caches make them", line));
+    throw Inconclusive(
+        fmt::format("the steps are {} B apart, but no higher than those that lines of nearer caches cause", line));
   }
   if (period.value->alternates) {
     throw Inconclusive(fmt::format(
-        "stairs are {} B apart and not alike: they are those of lines, or of what halves of one cost", line));
+        "the steps are {} B apart, but not equally high: they may come from lines or from halves of lines", line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");

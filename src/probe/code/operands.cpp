@@ -60,7 +60,8 @@ void require_whole_lines(Lab& lab, const OperandCache& cache) {
 // Throws Inconclusive if lines and ways are not known.
 void require_order(const OperandCache& cache) {
   if (cache.line_bytes != 0) return;
-  throw Inconclusive("how misses grow about the edge follows from no cache that replaces the oldest line, or several");
+  throw Inconclusive(
+      "the growth of misses near the edge fits no cache that replaces the oldest line of a set, or it fits several");
 }
 
 OperandCurve curve_of(const PassesByCount& passes) {
@@ -116,7 +117,7 @@ Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, cons
   // Loads the upper half of the constants, because the operands lie in the lower half.
   const auto half =
       static_cast<std::uint32_t>(lab.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes * kConstantStepBytes;
-  if (half < 4 * kConstantStepBytes) throw NotSupportedError("the device tells of no constant memory");
+  if (half < 4 * kConstantStepBytes) throw NotSupportedError("the driver does not report enough constant memory");
   const std::uint32_t operands = std::clamp(cache.fits / 2, 1u, half / kApartOperandBytes);
   const auto loads = [&](double of_bytes, std::uint32_t passes) {
     const double wanted = std::clamp(of_bytes, 1.0 * kConstantStepBytes, static_cast<double>(half));
@@ -139,7 +140,8 @@ Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, cons
     evicts = settle(lab, "operands", decide_evicted(cycles[0], after, all_miss));
   }
   if (evicts && of_loads.empty()) {
-    throw Inconclusive("loads of constants evict operands, and no cache that they pass is as large as the operands'");
+    throw Inconclusive(
+        "constant loads evict operands, but no cache of constant loads has the size of the operand cache");
   }
   const std::vector<std::string> partners(evicts ? 1 : 0, of_loads);
   return measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constant_loads");

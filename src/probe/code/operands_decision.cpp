@@ -229,10 +229,10 @@ std::string in_words(const std::vector<OrderedCache>& caches) {
   constexpr std::size_t kMost = 4;
   std::string words;
   for (std::size_t i = 0; i < std::min(kMost, caches.size()); ++i) {
-    words += fmt::format("{}{} sets of {} lines of {} B, {} of them a pass's own", i == 0 ? "" : " or ", caches[i].sets,
-                         caches[i].ways, caches[i].line_bytes, caches[i].own_lines);
+    words += fmt::format("{}{} sets of {} lines of {} B, with {} lines used by the pass itself", i == 0 ? "" : " or ",
+                         caches[i].sets, caches[i].ways, caches[i].line_bytes, caches[i].own_lines);
   }
-  return words.empty() ? "nothing" : caches.size() > kMost ? words + " or others" : words;
+  return words.empty() ? "none" : caches.size() > kMost ? words + " or others" : words;
 }
 
 }  // namespace
@@ -260,13 +260,13 @@ OperandCurve read_operand_curve(const std::vector<OperandPasses>& passes, const 
 
 Decision<OperandEdge> find_operand_edge(const OperandCurve& curve, const OperandParameters& parameters) {
   if (!has_step(curve, parameters)) {
-    return {{}, {}, "operations on ever more constants show no step"};
+    return {{}, {}, "operations on growing numbers of constants show no step"};
   }
   const std::size_t first = first_missing(curve, parameters);
   const std::size_t all = curve.levels[1].first;
-  if (first == 0) return {{}, {}, "the fewest constants miss already"};
+  if (first == 0) return {{}, {}, "even the smallest number of constants misses"};
   return {OperandEdge{operands_at(curve, first - 1), operands_at(curve, all)},
-          fmt::format("operations on {} constants miss none, on {} all; {:.1f} and {:.1f} cycles each",
+          fmt::format("operations on {} constants all hit, operations on {} all miss; {:.1f} and {:.1f} cycles each",
                       operands_at(curve, first - 1), operands_at(curve, all), curve.levels[0].value,
                       curve.levels[1].value)};
 }
@@ -294,7 +294,7 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
   const bool is_free = partly_missing(curve, parameters) < parameters.least_partly_missing &&
                        std::ranges::any_of(caches, [](const OrderedCache& one) { return one.own_lines > 1; });
   if (caches.empty() || !are_alike(caches) || caches.front().sets == 1 || is_free) {
-    return {cache, fmt::format("operations on {} constants miss none; what explains the misses: {}", cache.fits,
+    return {cache, fmt::format("operations on {} constants all hit; caches that explain the misses: {}", cache.fits,
                                in_words(caches))};
   }
   const OrderedCache& ordered = caches.front();
@@ -307,17 +307,18 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
     cache.line_bytes = ordered.line_bytes;
     cache.ways = ordered.ways;
   }
-  return {cache, "misses follow from " + in_words({ordered})};
+  return {cache, "the misses fit " + in_words({ordered})};
 }
 
 Decision<bool> decide_whole_lines(double near_cycles, double close_cycles, double added_cycles,
                                   const OperandParameters& parameters) {
   const double missed = (near_cycles - close_cycles) / added_cycles;
-  if (missed < parameters.least_miss) return {true, "operands half as far apart in as many bytes miss none", {}};
+  if (missed < parameters.least_miss)
+    return {true, "operands half as far apart over the same number of bytes all hit", {}};
   return {{},
           {},
-          fmt::format("operands half as far apart in as many bytes miss {:.1f}: lines are shorter than {} B, or passes "
-                      "differ",
+          fmt::format("operands half as far apart over the same number of bytes miss {:.1f} times: lines are shorter "
+                      "than {} B, or passes differ",
                       missed, kApartOperandBytes)};
 }
 
@@ -325,8 +326,8 @@ Decision<bool> decide_evicted(double before_cycles, double after_cycles, double 
   constexpr double kEvicted = 0.5;
   constexpr double kKept = 0.2;
   const double part = (after_cycles - before_cycles) / (all_miss_cycles - before_cycles);
-  const std::string basis = fmt::format("loads of constants evict {:.2f} of the operands", part);
-  if (part > kKept && part < kEvicted) return {{}, {}, basis + ", which is neither none nor most"};
+  const std::string basis = fmt::format("constant loads evict a fraction of {:.2f} of the operands", part);
+  if (part > kKept && part < kEvicted) return {{}, {}, basis + ": between none and most of them"};
   return {part >= kEvicted, basis, {}};
 }
 

@@ -53,7 +53,7 @@ void require_everywhere(Lab& lab, const PassStep& step, const std::vector<CodePa
        first += kCodeEntryInstructions) {
     const std::vector<CodePasses> passes = measure_lengths(lab, both, first);
     if (!is_same_step(step, passes.front(), passes.back())) {
-      throw Inconclusive("code that begins elsewhere does not stop to fit where the first does");
+      throw Inconclusive("code at another address does not exceed the cache at the same length");
     }
   }
 }
@@ -76,7 +76,7 @@ Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t nex
                            bool keep_samples) {
   const double bytes_per_instruction = survey.block_bytes / kCodeBlockInstructions;
   const auto most = static_cast<std::uint32_t>(kPassSteps.of_next * next_fits / kCodeBlockInstructions);
-  if (most < 2) throw Inconclusive("the next cache is too small to show the step of a pass");
+  if (most < 2) throw Inconclusive("the next cache is too small to show a step in the time of a pass");
   std::vector<std::uint32_t> instructions = counts_by_octave(1, most, kPassSteps.lengths_per_octave);
   for (std::uint32_t& count : instructions) count *= kCodeBlockInstructions;
   const std::vector<CodePasses> lengths = measure_lengths(lab, instructions, 0);

@@ -116,7 +116,8 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
   for (std::size_t between = 0; between <= parameters.lengths_between; ++between) {
     const std::optional<PassStep> best = best_step(lengths, points, between, parameters);
     if (!best) continue;
-    if (jump_cycles.empty()) return {{}, {}, "jumps over far code show no level to compare the step of passes with"};
+    if (jump_cycles.empty())
+      return {{}, {}, "far jumps show no level with which to compare the step in the time of a pass"};
     const bool is_jump = std::ranges::any_of(jump_cycles, [&](double longer) {
       return best->cycles >= parameters.least_part * longer && best->cycles <= parameters.most_part * longer;
     });
@@ -124,14 +125,16 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
       return {
           {},
           {},
-          fmt::format("passes over longer code take {:.1f} cycles more at most, and jumps back do not", best->cycles)};
+          fmt::format(
+              "passes over longer code take {:.1f} cycles longer, which is too little or does not match a jump back",
+              best->cycles)};
     }
     return {best,
-            fmt::format("passes over more than {} instructions take {:.1f} cycles more, as a jump back does",
+            fmt::format("passes over more than {} instructions take {:.1f} cycles longer, like a jump back",
                         lengths[best->last_before].instructions, best->cycles),
             {}};
   }
-  return {{}, {}, "the time of a pass over straight-line code has no one step"};
+  return {{}, {}, "the time of a pass over straight-line code does not rise in a single step"};
 }
 
 bool is_same_step(const PassStep& step, const CodePasses& before, const CodePasses& behind,

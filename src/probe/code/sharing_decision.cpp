@@ -10,12 +10,11 @@ namespace gputopo::probe {
 Decision<EvictionScale> eviction_scale(double untouched_cycles, double evicted_cycles, std::uint32_t instructions,
                                        const CodeSharingParameters& parameters) {
   Decision<EvictionScale> decision;
-  decision.basis =
-      fmt::format("{} instructions take {:.0f} cycles, evicted {:.0f}", instructions, untouched_cycles, evicted_cycles);
+  decision.basis = fmt::format("{} instructions take {:.0f} cycles, and {:.0f} after eviction", instructions,
+                               untouched_cycles, evicted_cycles);
   if (evicted_cycles < (1 + parameters.least_contrast) * untouched_cycles || evicted_cycles <= untouched_cycles) {
     decision.why_not = fmt::format(
-        "code takes {:.0f} cycles when nothing evicts it and {:.0f} when other code does: too near each other to tell "
-        "eviction",
+        "code takes {:.0f} cycles if nothing evicts it and {:.0f} if other code does: too close to detect eviction",
         untouched_cycles, evicted_cycles);
   } else {
     decision.value = {untouched_cycles, evicted_cycles};
@@ -27,7 +26,8 @@ Decision<CodeAmount> decide_code_amount(std::span<const double> evicted_parts,
                                         const CodeSharingParameters& parameters) {
   const auto sharing =
       std::ranges::count_if(evicted_parts, [&](double part) { return part >= parameters.code_evicts; });
-  if (sharing == 0) return {.why_not = "the warp that evicted its own code before did not do so again"};
+  if (sharing == 0)
+    return {.why_not = "the first warp evicted its own code before, but not when the test was repeated"};
   const double amount = std::round(static_cast<double>(evicted_parts.size()) / static_cast<double>(sharing));
   return {CodeAmount{static_cast<std::int64_t>(amount), sharing}};
 }

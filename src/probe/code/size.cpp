@@ -59,7 +59,8 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   };
   constexpr CodeSizeParameters kDecision;
   const std::uint32_t beyond = survey.instructions[cache.next().first] / kCodeBlockInstructions;
-  if (!exceeds(kDecision.edge_high)(beyond)) throw Inconclusive("the next level of the sweep was not seen again");
+  if (!exceeds(kDecision.edge_high)(beyond))
+    throw Inconclusive("the sweep showed a next level, but repeated measurements did not");
   EdgeBlocks edge;
   edge.fits =
       last_that_fits(reference_instructions(cache) / kCodeBlockInstructions, beyond, exceeds(kDecision.exceeds));

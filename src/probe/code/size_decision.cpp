@@ -178,10 +178,9 @@ Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge, const CodeSi
       capacity.sharp ? edge.fits : std::clamp<double>(std::round(capacity.beginning), edge.fits, edge.low + 1);
   // One block more does not fit.
   capacity.most_blocks = (capacity.sharp ? std::max<double>(edge.fits, std::ceil(capacity.beginning)) : edge.far) + 1;
-  return {
-      capacity,
-      fmt::format("up to {} blocks fit; the edge passes a tenth at {}, three quarters at {}, and leads back to {:.1f}",
-                  edge.fits, edge.low, edge.far, capacity.beginning)};
+  return {capacity, fmt::format("up to {} blocks fit; a tenth misses beyond {} blocks, three quarters beyond {}; the "
+                                "edge extrapolates back to {:.1f}",
+                                edge.fits, edge.low, edge.far, capacity.beginning)};
 }
 
 }  // namespace gputopo::probe

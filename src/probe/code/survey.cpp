@@ -32,33 +32,37 @@ CodeSurvey survey_code(Lab& lab) {
   const double block_bytes = results.front().block_bytes;
   CodeSurvey survey{read_code_sweep(lengths, block_bytes), block_bytes, results.front().loop_bytes, lab.conditions()};
   for (const stats::Plateau& level : survey.levels) {
-    lab.log(fmt::format("code: {:.2f} cycles an instruction from {:.0f} to {:.0f} B", level.value,
+    lab.log(fmt::format("code: {:.2f} cycles per instruction from {:.0f} to {:.0f} B", level.value,
                         survey.footprints_bytes[level.first], survey.footprints_bytes[level.last]));
   }
-  lab.log(fmt::format("code: a block of {} instructions takes {} B, a pass {:.0f} cycles and at most {} B beside",
-                      kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
+  lab.log(fmt::format(
+      "code: a block of {} instructions has {} B; each pass adds {:.0f} cycles and at most {} B of other code",
+      kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
   return survey;
 }
 
 CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
   if (!begins_with_level(survey)) {
-    throw Inconclusive("the time of an instruction never stays level while the code grows");
+    throw Inconclusive(
+        "the shortest code does not show a constant time per instruction, so no level can be identified");
   }
   for (std::size_t i = 0; i <= level && i + 1 < survey.levels.size(); ++i) {
     if (!survey.levels[i].may_be_two) continue;
-    throw Inconclusive("code of one level takes longer from some length on, and stays so: it may be of two caches");
+    throw Inconclusive(
+        "within one level, the time per instruction rises and stays higher: the level may be two caches");
   }
   if (level + 1 < survey.levels.size()) return {.survey = &survey, .level = level};
   const double most = survey.footprints_bytes.back();
   if (level == 0) {
     throw NotSupportedError(fmt::format(
-        "code of every length up to {:.0f} B takes {:.2f} cycles an instruction, so the cache is at least that large",
+        "code of every length up to {:.0f} B takes {:.2f} cycles per instruction, so the cache is at least that large",
         most, survey.levels[0].value));
   }
   // Memory may follow the last of them, or a cache that holds all of the code.
-  throw NotSupportedError(fmt::format(
-      "code of up to {:.0f} B shows {} level{} of instruction caches; one that holds all of it would not show", most,
-      survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));
+  throw NotSupportedError(
+      fmt::format("code of up to {:.0f} B shows {} level{} of instruction caches; a cache that holds all of this code "
+                  "would not show",
+                  most, survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));
 }
 
 }  // namespace gputopo::probe

@@ -86,8 +86,9 @@ CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
   evictor_count_ = std::min(kMaxCodeInstructions - std::min(evictor_first_, kMaxCodeInstructions),
                             whole_blocks(kCodeTrialParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
-    throw NotSupportedError(fmt::format("beside {} instructions that it holds there are only {} others to evict them",
-                                        victim_, evictor_count_));
+    throw NotSupportedError(
+        fmt::format("to evict {} instructions, only {} others are available, which do not fill this cache", victim_,
+                    evictor_count_));
   }
   const double untouched = cycles_after({});
   scale_ = settle(lab, "code", eviction_scale(untouched, cycles_after({.kind = CodeEvictor::Kind::kCode}), victim_));

@@ -39,12 +39,12 @@ std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
   try {
     found = edge_of().ways;
   } catch (const Inconclusive& error) {
-    return fmt::format("one_experiment: by the slope of the edge only: {}", error.what());
+    return fmt::format("one_experiment: derived only from the slope of the edge: {}", error.what());
   } catch (const NotSupportedError&) {
     return {};
   }
   if (found >= ways.interval.low && found <= ways.interval.high) return {};
-  throw Inconclusive(fmt::format("the slope of the edge says {} ways, its stairs {}", ways.value, found));
+  throw Inconclusive(fmt::format("the slope of the edge shows {} ways, but its steps show {}", ways.value, found));
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
 Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
   if (!cache.in_turn) {
     throw Inconclusive(
-        "code begins to miss before what it holds is exceeded, or slowly: it is not the oldest line of a set that is "
-        "replaced, or not all sets are alike");
+        "misses begin before the code exceeds the cache, or grow slowly: the cache does not replace the oldest line of "
+        "a set, or its sets differ");
   }
   const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {

@@ -18,7 +18,7 @@ std::vector<std::uint32_t> spread(std::uint32_t first, std::uint32_t last, std::
 
 Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const CodeWaysParameters& parameters) {
   if (lengths.size() < parameters.least_lengths) {
-    return {.why_not = fmt::format("{} lengths do not show how steep the edge is", lengths.size())};
+    return {.why_not = fmt::format("{} code lengths are too few to show how steep the edge is", lengths.size())};
   }
   std::vector<double> x;
   std::vector<double> missed;
@@ -35,13 +35,14 @@ Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const 
     slope.furthest = std::max(slope.furthest, std::abs(missed[i] - line.intercept - line.slope * x[i]));
   }
   Decision<CodeSlope> decision;
-  decision.basis = fmt::format("{:.2f} instructions more miss with each that is too much, {:.0f} off the line at most",
-                               slope.misses_per_instruction, slope.furthest);
+  decision.basis =
+      fmt::format("each instruction beyond the capacity adds {:.2f} misses; largest deviation from the line: {:.0f}",
+                  slope.misses_per_instruction, slope.furthest);
   // Random replacement is equally steep for any ways.
   if (slope.furthest > parameters.straight * slope.most_missed || !(slope.ways() >= parameters.least_ways)) {
     decision.why_not =
-        "what misses does not grow in one line with the code: it is not the oldest line of a set that is replaced, or "
-        "not all sets are alike";
+        "misses do not grow linearly with the code: the cache does not replace the oldest line of a set, or its sets "
+        "differ";
   } else {
     decision.value = slope;
   }
@@ -53,19 +54,21 @@ Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, 
   const double ways = slope.ways();
   const double off_begin = std::abs(slope.begins() - fits);
   if (off_begin > std::max(parameters.beginning_instructions, parameters.beginning_part * fits)) {
-    return {.why_not = fmt::format("the edge leads back to {:.0f} instructions and {} fit: not all sets are alike",
+    return {.why_not = fmt::format("the edge extrapolates back to {:.0f} instructions, but {} fit: the sets differ",
                                    slope.begins(), fits)};
   }
   if (!(missed_behind >= parameters.all)) {
-    return {.why_not = fmt::format("of {} instructions {:.0f}% miss, of sets of {:.1f} ways all would", behind,
-                                   100 * missed_behind, ways)};
+    return {.why_not = fmt::format("of {} instructions, {:.0f}% miss, but in sets of {:.1f} ways all would miss",
+                                   behind, 100 * missed_behind, ways)};
   }
   const double off = slope.furthest / slope.most_missed / std::sqrt(static_cast<double>(slope.lengths));
   const double margin = slope.misses_per_instruction * (parameters.miss_tolerance + off);
   const double low = std::ceil(ways - margin);
   const double high = std::floor(ways + margin);
   if (low > high) {
-    return {.why_not = fmt::format("the edge is as steep as that of {:.2f} ways: not all sets are alike", ways)};
+    return {
+        .why_not = fmt::format(
+            "the slope of the edge corresponds to {:.2f} ways, which is not a whole number: the sets differ", ways)};
   }
   const double value = std::clamp(std::round(ways), low, high);
   return {CodeWays{static_cast<std::int64_t>(value), {low, high}}};

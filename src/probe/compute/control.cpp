@@ -89,7 +89,7 @@ LineOfOperations line_of(Lab& lab, const std::vector<OperationProgram>& programs
 // The attribute of the first program of a sequence.
 Attribute attribute_of(Lab& lab, const LineOfOperations& line, double operations, const char* method) {
   const double value = stats::median(line.cycles_of_first);
-  if (value <= 0) throw Inconclusive("more of them took no longer");
+  if (value <= 0) throw Inconclusive("more operations in a row took no longer than fewer");
   const auto [least, most] = std::ranges::minmax(line.cycles_of_first);
   return measured(
       lab.conditions(), rounded(value), "cycles",

@@ -40,7 +40,7 @@ double nanoseconds(double value) { return std::round(value); }
 Attribute half_of(Lab& lab, std::vector<double> values, const char* method) {
   std::ranges::sort(values);
   const double value = nanoseconds(stats::median(values));
-  if (value <= 0) throw Inconclusive("more launches took no longer");
+  if (value <= 0) throw Inconclusive("more launches took no longer than fewer");
   return measured(lab.conditions(), value, "ns",
                   stats::Interval{std::min(value, nanoseconds(values[values.size() / 4])),
                                   std::max(value, nanoseconds(values[values.size() - 1 - values.size() / 4]))},

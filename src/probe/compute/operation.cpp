@@ -192,10 +192,11 @@ class Operation {
     outcome.add_code(parameters_, attribute);
     if (!undecided().empty()) {
       attribute.flags.push_back(
-          fmt::format("disturbed: {} warps may do more: {}", undecided().back().first.warps, why_no_rate_));
+          fmt::format("disturbed: {} warps may reach a higher rate: {}", undecided().back().first.warps, why_no_rate_));
     }
     if (is_bound_by_latency()) {
-      attribute.flags.emplace_back("bound_by_latency: so many warps wait for their own results; more may do more");
+      attribute.flags.emplace_back(
+          "bound_by_latency: this many warps still wait for their own results; more warps may reach a higher rate");
     }
     return attribute;
   }
@@ -309,7 +310,7 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   std::vector<OperationFinding> findings;
   for (const OperationId id : operations) {
     findings.push_back(found.at(id).finding(lab));
-    lab.log(fmt::format("{}: {} cycles, {} a clock", to_string(id), findings.back().latency.number().value_or(0),
+    lab.log(fmt::format("{}: {} cycles, {} per clock", to_string(id), findings.back().latency.number().value_or(0),
                         findings.back().throughput.number().value_or(0)));
   }
   return findings;

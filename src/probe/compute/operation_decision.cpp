@@ -19,14 +19,14 @@ double mean_of_most(std::span<const double> cycles) { return stats::trimmed_mean
 // Cycles of a round: the difference between the middles, and an interval from the extremes without outliers.
 Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTimes& more, double steady,
                                          double (*middle)(std::span<const double>)) {
-  if (fewer.cycles.empty() || more.cycles.empty() || more.rounds <= fewer.rounds) return {.why_not = "nothing ran"};
+  if (fewer.cycles.empty() || more.cycles.empty() || more.rounds <= fewer.rounds) return {.why_not = "no rounds ran"};
   const double rounds = more.rounds - fewer.rounds;
   const double of_fewer = middle(fewer.cycles);
   const double of_more = middle(more.cycles);
   const double value = (of_more - of_fewer) / rounds;
-  const std::string basis = fmt::format("{:.0f} rounds took {:.0f} cycles, {:.0f} rounds {:.0f}", fewer.rounds,
+  const std::string basis = fmt::format("{:.0f} rounds took {:.0f} cycles and {:.0f} rounds took {:.0f}", fewer.rounds,
                                         of_fewer, more.rounds, of_more);
-  if (value <= 0) return {.basis = basis, .why_not = basis + ": more of them took no longer"};
+  if (value <= 0) return {.basis = basis, .why_not = basis + ": more rounds took no longer"};
   std::vector<double> sorted = more.cycles;
   std::ranges::sort(sorted);
   const auto outliers = static_cast<std::size_t>(kOutliers * static_cast<double>(sorted.size()));
@@ -66,7 +66,7 @@ Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, cons
   const double beginning = 1 - fewer.rounds * value / of_fewer;
   if (beginning < parameters.least_beginning || beginning > parameters.most_beginning) {
     return {.basis = decision.basis,
-            .why_not = fmt::format("{}: the fewer and the more did not run alike", decision.basis)};
+            .why_not = fmt::format("{}: their rounds did not run at the same speed", decision.basis)};
   }
   const double operations = operations_per_round * lanes;
   decision.value =
@@ -94,9 +94,10 @@ Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches, 
     }
     before += launch.seconds;
   }
-  const std::string basis = fmt::format("{} launches of {:.2f} s in all", launches.size(), before);
+  const std::string basis = fmt::format("{} launches of {:.2f} s in total", launches.size(), before);
   if (rates.empty()) {
-    return {.basis = basis, .why_not = fmt::format("{}: none began after {:.0f} s", basis, parameters.settle_seconds)};
+    return {.basis = basis,
+            .why_not = fmt::format("{}: none began after the first {:.0f} s", basis, parameters.settle_seconds)};
   }
   sustained.per_second = stats::median(rates);
   sustained.interval = {*std::ranges::min_element(rates), *std::ranges::max_element(rates)};

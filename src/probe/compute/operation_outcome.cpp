@@ -103,7 +103,7 @@ std::vector<OperationOutcome> run_more_trials(Lab& lab, const std::vector<Operat
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    lab.log(fmt::format("without further trials of operations: {}", error.what()));
+    lab.log(fmt::format("no further trials of operations: {}", error.what()));
     return {};
   }
 }
@@ -130,8 +130,10 @@ void OperationOutcome::add_code(const OperationParameters& parameters, Attribute
   if (!of_each) return;
   attribute.add_detail("machine_instructions", rounded(*of_each));
   if (is_merged(parameters)) {
-    attribute.flags.push_back(fmt::format(
-        "operations_merged: the compiler made {:.2f} instructions of each, so it is no operation's", *of_each));
+    attribute.flags.push_back(
+        fmt::format("operations_merged: the compiler generated {:.2f} instructions per operation, so the value is not "
+                    "that of one operation",
+                    *of_each));
   }
 }
 

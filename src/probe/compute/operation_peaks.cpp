@@ -34,7 +34,7 @@ std::optional<Conditions> clock_of_burst(const Lab& lab, const OperationTrial& t
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    lab.log(fmt::format("without a clock of its own: {}", error.what()));
+    lab.log(fmt::format("the SM clock of this operation was not measured separately: {}", error.what()));
     return std::nullopt;
   }
   return own.conditions();

@@ -149,9 +149,10 @@ std::vector<std::vector<double>> run_mixed(Lab& lab, const std::vector<Represent
 }
 
 SampleTable table_of(const Pipes& pipes) {
-  SampleTable table = make_table("pairs", Plot::kMap,
-                                 {axis("first_operation", "first operation"),
-                                  axis("second_operation", "second operation"), values("shared_part", "shared part")});
+  SampleTable table =
+      make_table("pairs", Plot::kMap,
+                 {axis("first_operation", "first operation"), axis("second_operation", "second operation"),
+                  values("shared_part", "shared fraction")});
   const std::size_t count = pipes.shared.size();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
@@ -177,7 +178,7 @@ Attribute measure_pipes(Lab& lab) {
   const std::uint32_t warps = most_operation_warps(lab.info());
   const Alone alone = run_alone(lab, warps);
   if (alone.operations.size() < 2) {
-    throw NotSupportedError("the device has fewer than two of the operations that tell units, or they fill none");
+    throw NotSupportedError("fewer than two of the tested operations exist on this device and fill an execution unit");
   }
   const Pipes pipes = decide_pipes({alone.times, run_mixed(lab, alone.operations, warps)});
   std::vector<std::string> units;
@@ -198,7 +199,7 @@ Attribute measure_pipes(Lab& lab) {
   if (!pipes.across.empty()) {
     attribute.add_detail("share_across_units", names_of(pipes.across, alone.operations));
     attribute.flags.emplace_back(
-        "shares_across_units: some pairs slow one another down although others of their units do not");
+        "shares_across_units: some operations slow each other down although other operations of their units do not");
   }
   if (!pipes.undecided.empty()) attribute.add_detail("not_told_apart", names_of(pipes.undecided, alone.operations));
   if (!alone.not_full.empty()) attribute.add_detail("fill_no_unit", alone.not_full);

@@ -34,7 +34,7 @@ constexpr std::uint32_t kMostSchedulers = 4;  // of any GPU
 std::uint32_t resident(const OccupancyResult& result) {
   const auto [least, most] = std::ranges::minmax(result.resident);
   if (4 * std::ranges::count(result.resident, most) < std::ssize(result.resident)) {
-    throw Inconclusive(fmt::format("SMs held {} to {} blocks", least, most));
+    throw Inconclusive(fmt::format("SMs held {} to {} blocks, and too few SMs held the maximum", least, most));
   }
   return most;
 }
@@ -69,7 +69,7 @@ void beside_api(Attribute& attribute, const char* name, const std::optional<std:
   if (!told) return;
   attribute.add_detail(name, static_cast<std::int64_t>(*told));
   if (static_cast<double>(*told) == measured) return;
-  attribute.flags.push_back(fmt::format("differs_from_api: the vendor's interface says {}", *told));
+  attribute.flags.push_back(fmt::format("differs_from_api: the vendor's interface reports {}", *told));
 }
 
 // ---- Registers ----
@@ -109,9 +109,9 @@ std::vector<OccupancyProgram> register_programs(const Lab& lab, std::uint32_t sc
 }
 
 SampleTable table_of(const std::vector<RegisterSample>& samples) {
-  SampleTable table = make_table("registers", Plot::kLine,
-                                 {axis("registers", "registers of a thread"), series("block_warps", "warps of a block"),
-                                  values("warps", "warps")});
+  SampleTable table = make_table(
+      "registers", Plot::kLine,
+      {axis("registers", "registers per thread"), series("block_warps", "warps per block"), values("warps", "warps")});
   for (const RegisterSample& sample : samples) {
     table.data[0].push_back(sample.registers);
     table.data[1].push_back(sample.warps_of_block);
@@ -183,7 +183,7 @@ WarpRates rates_of(Lab& lab, OperationId operation) {
   for (std::size_t i = 0; i < rates.warps.size(); ++i) {
     if (!first[2 * i].refusal.empty()) throw NotSupportedError(first[2 * i].refusal);
     const double cycles = cycles_of(2 * i + 1) - cycles_of(2 * i);
-    if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer");
+    if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer than fewer");
     rates.rates.push_back(rates.warps[i] * operations_per_round(programs[2 * i]) * (kManyWarpRounds - kFewWarpRounds) /
                           cycles);
   }
@@ -239,7 +239,7 @@ RegisterFinding measure_registers(Lab& lab, std::optional<double> schedulers) {
 Attribute measure_shared_unit(Lab& lab) {
   const DeviceInfo& info = lab.info();
   const std::optional<std::uint64_t> told = info.most_shared_bytes_per_block();
-  if (!told) throw NotSupportedError("the vendor's interface does not say how much shared memory a block may have");
+  if (!told) throw NotSupportedError("the vendor's interface does not report the maximum shared memory per block");
   const std::vector<SharedSample> samples = shared_edges(lab, *told);
   const Decision<std::uint64_t> unit = decide_shared_unit(samples, info.shared_reserved_bytes_per_block.value_or(0));
   if (!unit.value) throw Inconclusive(unit.why_not);
@@ -280,7 +280,7 @@ ClockFinding measure_clocks(Lab& lab) {
   const double told = lab.conditions().sm_clock_mhz() / 1000;
   const double speed = speeds.empty() ? told : stats::median(speeds);
   const double step_ns = std::ranges::min(first.timer_step_ns);
-  if (step_ns <= 0 || step_ns >= 1e9) throw Inconclusive("the timer that all SMs share did not move");
+  if (step_ns <= 0 || step_ns >= 1e9) throw Inconclusive("the timer that all SMs share did not advance");
 
   ClockFinding finding{
       measured_exactly(lab.conditions(), static_cast<std::int64_t>(std::ranges::min(first.clock_step_cycles)), "cycles",

@@ -55,15 +55,16 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
                                         std::uint32_t most_warps, std::uint32_t most_blocks) {
   std::map<std::uint32_t, WarpsByRegisters> by_block;
   for (const RegisterSample& sample : samples) {
-    if (sample.registers == 0) return {.why_not = "the compiler does not say how many registers it gave"};
+    if (sample.registers == 0) return {.why_not = "the compiler does not report how many registers it allocated"};
     by_block[sample.warps_of_block][sample.registers] = sample.warps;
   }
   std::vector<RegisterEdge> edges;
   for (const auto& [warps_of_block, warps] : by_block) add_edges(warps, edges);
   constexpr std::size_t kFewestEdges = 3;
   if (edges.size() < kFewestEdges) {
-    return {.why_not = fmt::format("warps became fewer at {} of the numbers of registers, and three tell a unit",
-                                   edges.size())};
+    return {.why_not = fmt::format(
+                "the number of warps drops at {} of the register counts, but at least three drops are needed",
+                edges.size())};
   }
   std::vector<RegisterFile> possible;
   for (std::uint32_t step = 1; step <= kMostStep; ++step) {
@@ -72,10 +73,10 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
     const stats::Interval registers = registers_with(samples, step, lanes, most_warps, most_blocks);
     if (has_edges && registers.low <= registers.high) possible.push_back({step * lanes, registers});
   }
-  if (possible.empty()) return {.why_not = "no unit explains with how many registers how many warps fit"};
+  if (possible.empty()) return {.why_not = "no allocation unit explains how many warps fit at each register count"};
   if (possible.size() > 1) {
-    return {.why_not =
-                fmt::format("units of {} registers and of {} would look the same", possible[0].unit, possible[1].unit)};
+    return {.why_not = fmt::format("allocation units of {} and {} registers would look the same", possible[0].unit,
+                                   possible[1].unit)};
   }
   const RegisterFile& file = possible.front();
   return {.value = file,
@@ -84,7 +85,7 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
 
 Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples, std::uint64_t reserved_bytes) {
   constexpr std::size_t kFewest = 4;
-  if (samples.size() < kFewest) return {.why_not = "fewer than four numbers of blocks were tried"};
+  if (samples.size() < kFewest) return {.why_not = "shared memory limits fewer than four of the block counts"};
   std::uint64_t unit = 0;
   for (const SharedSample& sample : samples) unit = std::gcd(unit, sample.bytes + reserved_bytes);
   std::uint64_t least = 0;
@@ -95,16 +96,19 @@ Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples
     most = std::min(most, sample.blocks * (of_block + unit) - 1);
   }
   if (unit == 0 || least > most) {
-    return {.why_not = fmt::format("in units of {} B there are {} B at least and {} B at most", unit, least, most)};
+    return {.why_not = fmt::format(
+                "allocation units of {} B are contradictory: an SM would have at least {} B and at most {} B", unit,
+                least, most)};
   }
   for (const std::uint64_t all : {least, most}) {
     const std::uint64_t half = unit / 2;
     const bool would_show = half == 0 || std::ranges::any_of(samples, [&](const SharedSample& sample) {
                               return all / sample.blocks / half * half != sample.bytes + reserved_bytes;
                             });
-    if (!would_show) return {.why_not = fmt::format("units of {} B and of {} B would look the same", unit, half)};
+    if (!would_show)
+      return {.why_not = fmt::format("allocation units of {} B and {} B would look the same", unit, half)};
   }
-  return {.value = unit, .basis = fmt::format("{} to {} B in all", least, most)};
+  return {.value = unit, .basis = fmt::format("{} to {} B in total", least, most)};
 }
 
 namespace {
@@ -112,20 +116,21 @@ namespace {
 // Empty if several warps do not do a whole multiple of what one warp does.
 Decision<std::uint32_t> schedulers_of(const WarpRates& operation, const SchedulerParameters& parameters) {
   if (operation.rates.empty() || operation.warps.front() != 1 || operation.rates.front() <= 0) {
-    return {.why_not = "one warp alone was not measured"};
+    return {.why_not = "a single warp was not measured"};
   }
   const double alone = operation.rates.front();
   const double ratio = *std::ranges::max_element(operation.rates) / alone;
   const double schedulers = std::round(ratio);
   if (schedulers < 1 || std::abs(ratio - schedulers) > parameters.steady * schedulers) {
-    return {.why_not = fmt::format("warps together do {:.2f} times what one does", ratio)};
+    return {.why_not =
+                fmt::format("several warps reach {:.2f} times the rate of one, which is not a whole multiple", ratio)};
   }
   for (std::size_t i = 0; i < operation.warps.size(); ++i) {
     const double expected = std::min(operation.warps[i], schedulers) * alone;
     const bool is_whole = operation.warps[i] <= schedulers || std::fmod(operation.warps[i], schedulers) == 0;
     if (is_whole && std::abs(operation.rates[i] - expected) > 2 * parameters.steady * expected) {
       return {.why_not =
-                  fmt::format("{} warps do {:.2f} times what one does, and {} schedulers would let them do {:.2f}",
+                  fmt::format("{} warps reach {:.2f} times the rate of one, but {} schedulers would allow {:.2f} times",
                               operation.warps[i], operation.rates[i] / alone, schedulers, expected / alone)};
     }
   }
@@ -141,11 +146,12 @@ Decision<std::uint32_t> decide_schedulers(std::span<const WarpRates> operations,
     const Decision<std::uint32_t> one = schedulers_of(operation, parameters);
     if (!one.value) return one;
     if (decided.value && *decided.value != *one.value) {
-      return {.why_not = fmt::format("one operation tells {} schedulers, another {}", *decided.value, *one.value)};
+      return {.why_not =
+                  fmt::format("one operation shows {} schedulers, another shows {}", *decided.value, *one.value)};
     }
     decided.value = one.value;
   }
-  if (!decided.value) decided.why_not = "no operation tells";
+  if (!decided.value) decided.why_not = "no operation was measured";
   return decided;
 }
 
@@ -173,18 +179,18 @@ ClockGroups clock_groups(std::span<const ClockReading> readings, double cycles_p
 Decision<SidesCost> decide_sides(std::span<const SidesSample> samples, double alone_cycles,
                                  const SidesParameters& parameters) {
   constexpr std::size_t kFewest = 3;
-  if (samples.size() < kFewest) return {.why_not = "fewer than three numbers of sides were tried"};
+  if (samples.size() < kFewest) return {.why_not = "fewer than three numbers of branch sides were tried"};
   const SidesSample& first = samples.front();
   const SidesSample& last = samples.back();
-  if (last.cycles <= first.cycles) return {.why_not = "more sides took no longer"};
+  if (last.cycles <= first.cycles) return {.why_not = "more branch sides took no longer than fewer"};
   const double of_side = (last.cycles - first.cycles) / (last.sides - first.sides);
   double low = of_side;
   double high = of_side;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const double off = samples[i].cycles - first.cycles - of_side * (samples[i].sides - first.sides);
     if (std::abs(off) > parameters.straight * (last.cycles - first.cycles)) {
-      return {.why_not =
-                  fmt::format("{} sides take {:.0f} cycles off the line through the others", samples[i].sides, off)};
+      return {.why_not = fmt::format("the time of {} branch sides is {:.0f} cycles off the line through the others",
+                                     samples[i].sides, off)};
     }
     const double between = (samples[i].cycles - samples[i - 1].cycles) / (samples[i].sides - samples[i - 1].sides);
     low = std::min(low, between);

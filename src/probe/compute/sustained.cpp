@@ -44,7 +44,7 @@ Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
         own.operation(std::vector<OperationProgram>(std::min(of_batch, count - launches.size()), program));
     conditions.add(own.conditions());
     const double mhz = own.conditions().sm_clock_mhz();
-    if (!(mhz > 0)) return unavailable(Reason::kInconclusive, "its clock is not known");
+    if (!(mhz > 0)) return unavailable(Reason::kInconclusive, "the SM clock during the launches is not known");
     for (const OperationResult& result : results) {
       const double seconds = stats::median(result.cycles) / (mhz * 1e6);
       launches.push_back({.per_second = arithmetic / seconds, .seconds = seconds, .joules = result.energy_joules});

@@ -45,7 +45,7 @@ void add_levels(const Survey& survey, bool keep_samples, Attribute& attribute) {
 }  // namespace
 
 // The value includes the time that loads wait for translations.
-constexpr const char* kWaitsForTranslations = "tlb_misses: even loads of a few pages wait for translations";
+constexpr const char* kWaitsForTranslations = "tlb_misses: even loads from a few pages wait for address translation";
 
 Attribute to_attribute(const LevelLatency& latency, bool keep_samples) {
   Attribute attribute =

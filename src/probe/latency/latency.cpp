@@ -99,7 +99,7 @@ LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t tr
   const bool is_translated = translated_bytes == 0 || wanted <= translated_bytes;
   const bool is_behind = behind_shared && !is_translated;
   if (is_behind && !lab.info().l2_bytes) {
-    throw Inconclusive("a few pages take all of a TLB, and how much there is behind the nearer part is not known");
+    throw Inconclusive("TLBs cover too little memory to reach this level, and the driver does not report the L2 size");
   }
   if (!is_translated && !is_behind)
     all = make_array(cache.site(), translated_bytes, all.stride_bytes, Order::kShuffled);
@@ -111,7 +111,7 @@ LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t tr
   const BandLatencies latencies =
       timed_band_latencies(copies, timed.timed_step, band.low_cycles, band.high_cycles, survey.timer_cycles);
   if (is_behind && part_between(latencies.histogram, band.low_cycles, band.high_cycles) < kSharedCache.least_part) {
-    throw Inconclusive("lines that were driven out of the nearer part do not show this level");
+    throw Inconclusive("most lines that were evicted from the nearer levels are not served by this level");
   }
   LevelLatency latency = banded_latency(lab, latencies, band, survey.timer_cycles, kTimed);
   latency.waits_for_translations = translated_bytes == 0;
@@ -122,7 +122,7 @@ LevelLatency first_load_latency(const Cache& cache, const MeanLatency& near, con
   const std::vector<stats::Level>& levels = cache.survey->levels;
   const double gap = levels[cache.last_level].mode_cycles - levels[cache.first_level].mode_cycles;
   const std::optional<MeanLatency> mean = far_latency(near, sides.far_pairs, gap);
-  if (!mean) throw Inconclusive("no first load is clearly far");
+  if (!mean) throw Inconclusive("no first loads are clearly slower than near hits");
   return {.mean = *mean, .method = "first_loads_of_another_side", .conditions = sides.conditions};
 }
 
@@ -145,7 +145,7 @@ LevelLatency nearest_latency(const Survey& survey) {
 LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
                             double timer_cycles, std::string method) {
   if (!are_told(latencies.histogram, band)) {
-    throw Inconclusive(fmt::format("loads take {} cycles or longer, and how much longer is not counted",
+    throw Inconclusive(fmt::format("loads take {} cycles or longer, which is beyond the range of the latency histogram",
                                    (kHistogramBins - 1) * kHistogramBinCycles));
   }
   return {.mean = mean_latency(latencies.means_cycles),

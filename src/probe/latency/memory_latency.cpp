@@ -212,11 +212,11 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
     const ChaseProgram program = lines_after_eviction(survey.site, array, *evictor);
     const SmLoads loads = loads_of_sms(program, lab.chase({program}).front()).front();
     found.push_back(swept_loads(loads.from_memory, loads.again, limit));
-    lab.log(fmt::format(
-        "device.latency: after {} sweeps of {} B, {} B apart, {:.4f} of the loads look like hits of {} cycles, {:.4f} "
-        "are in the band",
-        evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
-        stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
+    lab.log(
+        fmt::format("device.latency: after {} sweeps over {} B at a stride of {} B, {:.4f} of the loads look like hits "
+                    "of {} cycles and {:.4f} are in the band",
+                    evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
+                    stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
     if (are_evicted(found, lab.tells_last_cache())) return evictor;
     if (are_kept(found)) return std::nullopt;
   }
@@ -229,7 +229,7 @@ Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, st
     const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
     if (found) return *found;
   }
-  throw Inconclusive("loads look like hits of the last cache, however much is swept through it");
+  throw Inconclusive("loads look like hits in the last cache after every sweep that should evict their lines");
 }
 
 // Latency of loads that no cache served: for each SM, those above its limit.
@@ -241,7 +241,7 @@ LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<
     const auto mean = timed_mean(loads[sm], limits_cycles[sm], kEveryLoad.high_cycles, survey.timer_cycles);
     if (mean) latencies.means_cycles.push_back(*mean);
   }
-  if (latencies.means_cycles.empty()) throw Inconclusive("too few loads reach memory to give a latency");
+  if (latencies.means_cycles.empty()) throw Inconclusive("too few loads reach memory to measure their latency");
   return banded_latency(lab, latencies, kEveryLoad, survey.timer_cycles, "timed_loads_after_eviction");
 }
 
@@ -298,7 +298,8 @@ std::vector<SmLoads> load_translated(Lab& lab, const Survey& survey, std::uint64
     evictor = find_evictor(lab, survey, array, line_bytes);
     std::vector<SmLoads> sms = load_from_sms(lab, survey.site, array, evictor);
     const double slow = slow_again(sms, nearest_limit_cycles(survey.tiny));
-    lab.log(fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", bytes, slow));
+    lab.log(fmt::format("device.latency: over {} B, {:.3f} of the loads are slow although their lines are cached",
+                        bytes, slow));
     return std::pair(std::move(sms), slow);
   };
   auto [all, slow] = load(span_bytes);

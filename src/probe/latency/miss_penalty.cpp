@@ -25,7 +25,7 @@ HitLatency hit_latency(const Cache& cache) {
   for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(sum, histogram);
   const auto mean =
       timed_mean(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles(), survey.timer_cycles);
-  if (!mean) throw Inconclusive("too few loads hit this level to give a latency");
+  if (!mean) throw Inconclusive("too few loads hit this level to measure their latency");
   return {.cycles = *mean};
 }
 
@@ -41,7 +41,8 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
   const double missed = part_between(misses.histogram, next.low_cycles, next.high_cycles);
   if (missed < kLeastMissed) {
-    throw Inconclusive(fmt::format("of arrays as large as are possible {:.1f}% of the loads miss it", 100 * missed));
+    throw Inconclusive(
+        fmt::format("only {:.1f}% of the loads miss this cache, even with the largest possible array", 100 * missed));
   }
   const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_latency(cache));
   Conditions conditions = lab.conditions();

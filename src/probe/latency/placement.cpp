@@ -28,7 +28,7 @@ std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
   const double least = kPlacement.exceeds_nearer * static_cast<double>(cache.nearer_bytes);
   const double most = kPlacement.of_cache * cache.held_bytes();
   if (least > most || most < 2.0 * static_cast<double>(stride_bytes)) {
-    throw NotSupportedError(fmt::format("no array fits {:.0f} B of this cache and exceeds those before it", most));
+    throw NotSupportedError(fmt::format("no array fits in {:.0f} B of this cache and exceeds the nearer caches", most));
   }
   const double wanted = std::clamp(static_cast<double>(kPlacement.lines * stride_bytes), least, most);
   return std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted) / stride_bytes) * stride_bytes;
@@ -103,7 +103,8 @@ Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
   const std::size_t farthest = chains.end(std::greater<>());
   const std::vector<double>& cycles = chains.cycles();
   if (cycles[nearest] + cache.survey->timer_cycles < cache.hit_floor_cycles()) {
-    throw Inconclusive(fmt::format("some loads hit a nearer cache: their mean is {:.1f} cycles", cycles[nearest]));
+    throw Inconclusive(
+        fmt::format("some loads hit a nearer cache: the mean latency is {:.1f} cycles", cycles[nearest]));
   }
   Attribute attribute =
       measured(lab.conditions(), std::vector<double>{rounded(cycles[nearest]), rounded(cycles[farthest])}, "cycles",

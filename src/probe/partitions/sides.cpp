@@ -120,15 +120,16 @@ std::size_t Sides::side_of(std::uint32_t sm) const {
 }
 
 Sides find_sides(Lab& lab, const Cache& l2) {
-  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("needs loads that bypass L1");
-  if (lab.info().sm_count < 2) throw NotSupportedError("there is one SM");
+  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("requires an L2 that serves global loads");
+  if (lab.info().sm_count < 2) throw NotSupportedError("requires at least two SMs");
   const ChaseArray few = lines_of(l2, kSidesParameters.lines_at_first);
   const ChaseArray many = lines_of(l2, kSidesParameters.most_lines);
   std::vector<std::uint32_t> left;
   for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) left.push_back(sm);
   Sides sides;
   while (!left.empty()) {
-    if (sides.sms.size() == kSidesParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
+    if (sides.sms.size() == kSidesParameters.most_sides)
+      throw Inconclusive("the SMs form more groups by distance than there can be partitions");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
     TouchedLines touched = touch_after(lab, l2, few, first, left);

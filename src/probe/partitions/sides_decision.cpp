@@ -22,32 +22,33 @@ Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const Sides
   Decision<SplitSms> decision;
   if (farther.empty()) {
     if (same > std::max(parameters.least_cycles, parameters.hidden_part * touches.near_cycles)) {
-      decision.why_not =
-          fmt::format("first loads take as long on all SMs, but {:.1f} cycles more would not show", same);
+      decision.why_not = fmt::format(
+          "first loads take equally long on all SMs, but noise would hide a difference of {:.1f} cycles", same);
       return decision;
     }
     for (const FirstTouch& touch : touches.others) split.near.push_back(touch.sm);
-    decision.basis = fmt::format("first loads take as long as second ones, to {:.1f} cycles", same);
+    decision.basis = fmt::format("first loads take as long as second loads, within {:.1f} cycles", same);
     decision.value = std::move(split);
     return decision;
   }
   split.far_cycles = stats::median(farther);
   if (split.far_cycles < std::max(same, parameters.apart_errors * error_cycles)) {
-    decision.why_not =
-        fmt::format("first loads take up to {:.1f} cycles more on other SMs, which noise of {:.1f} may be",
-                    split.far_cycles, error_cycles);
+    decision.why_not = fmt::format(
+        "first loads take up to {:.1f} cycles longer on other SMs, which noise of {:.1f} cycles may explain",
+        split.far_cycles, error_cycles);
     return decision;
   }
   for (const FirstTouch& touch : touches.others) {
     const double part = (touch.cycles - control_cycles) / split.far_cycles;
     if (std::abs(part - 0.5) < parameters.empty_part / 2) {
-      decision.why_not = fmt::format("first loads of SM {} take {:.1f} cycles more, between near and far ({:.1f})",
-                                     touch.sm, touch.cycles - control_cycles, split.far_cycles);
+      decision.why_not =
+          fmt::format("first loads of SM {} take {:.1f} cycles longer, between near (0) and far ({:.1f})", touch.sm,
+                      touch.cycles - control_cycles, split.far_cycles);
       return decision;
     }
     (part < 0.5 ? split.near : split.far).push_back(touch.sm);
   }
-  decision.basis = fmt::format("first loads take {:.1f} cycles more on {} of {} SMs", split.far_cycles,
+  decision.basis = fmt::format("first loads take {:.1f} cycles longer on {} of {} SMs", split.far_cycles,
                                split.far.size(), touches.others.size());
   decision.value = std::move(split);
   return decision;
@@ -69,11 +70,16 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   Decision<PartitionsFound> decision;
   if (!evidence.sides) {
     if (!evidence.by_near_size) {
-      decision.why_not = fmt::format("what is near is no whole part of L2, and {}", evidence.no_sides);
+      decision.why_not = fmt::format(
+          "L2 is not a whole multiple of its near partition, and the SMs near each partition are unknown: {}",
+          evidence.no_sides);
       return decision;
     }
-    decision.value = PartitionsFound{*evidence.by_near_size,
-                                     {fmt::format("one_experiment: by what is near only: {}", evidence.no_sides)}};
+    decision.value = PartitionsFound{
+        *evidence.by_near_size,
+        {fmt::format(
+            "one_experiment: by the size of the near partition only; the SMs near each partition are unknown: {}",
+            evidence.no_sides)}};
     return decision;
   }
   const std::size_t sides = evidence.sides->size();
@@ -84,7 +90,7 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   // If nothing seems far, near and far latencies may be too close to tell apart.
   const bool all_is_near = evidence.near_ratio == 1.0;
   decision.basis =
-      fmt::format("{} sides of SMs; all over what is near: {:.2f}", sides, evidence.near_ratio.value_or(0));
+      fmt::format("{} by the SMs, {:.2f} by the size of the near partition", sides, evidence.near_ratio.value_or(0));
   // A partition may have no near SM. Uneven sets also make the near part too small; with few SMs both are as likely.
   const bool may_be_more =
       !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
@@ -96,12 +102,13 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   // With few SMs, a partition that no SM is near shows in sizes only.
   if (evidence.by_near_size && !well_populated && *evidence.by_near_size > found.partitions) {
     found.partitions = *evidence.by_near_size;
-    found.flags.push_back(fmt::format("few_sms: by what is near an SM; SMs show {} sides", sides));
+    found.flags.push_back(fmt::format("few_sms: by the size of the near partition; the SMs alone show {}", sides));
   } else if (!well_populated) {
-    found.flags.push_back(fmt::format("few_sms: {} sides by so few SMs that there may be others", sides));
+    found.flags.push_back(fmt::format("few_sms: there may be more partitions than the {} that so few SMs show", sides));
   } else {
-    found.flags.push_back(fmt::format("near_size: {} sides of SMs, but {:.2f} times what is near is all of it", sides,
-                                      evidence.near_ratio.value_or(0)));
+    found.flags.push_back(
+        fmt::format("near_size: the number of partitions is {} by the SMs but {:.2f} by the size of the near partition",
+                    sides, evidence.near_ratio.value_or(0)));
   }
   decision.value = std::move(found);
   return decision;

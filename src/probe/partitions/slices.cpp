@@ -22,7 +22,7 @@ constexpr SlicesParameters kSlicesParameters;
 
 Attribute measure_slices(Lab& lab, const Cache& l2) {
   const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
-  if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("needs programs on SMs that they name");
+  if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("programs can select too few SMs");
   const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
   Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_to_atomics");
   attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},

@@ -118,7 +118,7 @@ Scatter scatter_of(const std::vector<double>& lines_of_groups, double errors) {
 Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisionParameters& parameters) {
   if (cycles.empty() || cycles.front().empty()) return {.why_not = "no line was loaded"};
   const std::size_t passes = cycles.front().front().size();
-  if (passes < 2) return {.why_not = "lines that are loaded once do not tell what is noise"};
+  if (passes < 2) return {.why_not = "each line was loaded once, so the noise is unknown"};
   const double noise = std::max(parameters.least_noise_cycles, noise_of(cycles, passes, parameters.trimmed_part));
   const std::vector<Edge> tree = shortest_tree(profiles(cycles, 0, passes, parameters.trimmed_part));
   std::vector<std::vector<double>> groups;
@@ -128,20 +128,19 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
     counts.push_back(static_cast<double>(groups.back().size()));
   }
   Decision<Slices> decision{.basis =
-                                fmt::format("{:.1f} cycles from pass to pass; groups within {} times that: {}", noise,
-                                            fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
+                                fmt::format("noise of {:.1f} cycles between passes; groups within {} times that: {}",
+                                            noise, fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
   const auto [fewest, most] = std::ranges::minmax(counts);
   const double count = stats::median(counts);
   if (count < 2) {
-    decision.why_not = "all lines look alike from every SM: slices do not differ by more than noise";
+    decision.why_not = "all lines look alike from every SM: slices differ by no more than noise";
   } else if (most > parameters.agreement * fewest) {
-    decision.why_not = fmt::format("{:.0f} to {:.0f} groups of lines, by what is taken as noise", fewest, most);
+    decision.why_not = fmt::format("{:.0f} to {:.0f} groups of lines, depending on the noise limit", fewest, most);
   } else if (const Scatter scatter = scatter_of(groups[groups.size() / 2], parameters.scatter_errors);
              scatter.found > scatter.expected_at_most) {
     decision.why_not = fmt::format(
-        "{:.0f} groups of lines whose sizes scatter {:.1f} times as much as those of slices do: they are several "
-        "slices "
-        "each, or parts of them",
+        "{:.0f} groups of lines, whose sizes vary {:.1f} times as much as those of slices: each is several slices or a "
+        "part of one",
         count, scatter.found);
   } else {
     const double possible = slices_in(groups[groups.size() / 2], parameters.one_slice_quantile);

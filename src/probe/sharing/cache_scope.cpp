@@ -80,7 +80,8 @@ Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, cons
   const std::vector<ChaseResult> copies =
       lab.chase(std::vector<ChaseProgram>(copies_wanted, program_against(cache, by, first, end)));
   if (const double come = come_to(cache, copies, kUntouchedStep); come < kCacheScope.least_come) {
-    return {.why_not = fmt::format("the caches before it keep {:.0f}% of what is looked at", 100 * (1 - come))};
+    return {.why_not =
+                fmt::format("nearer caches serve {:.0f}% of the loads that should reach this cache", 100 * (1 - come))};
   }
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
   const KnownSurvival known{.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)};
@@ -106,12 +107,12 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, cons
 Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const std::uint32_t sms = lab.info().sm_count;
-  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  if (sms < 2) throw NotSupportedError("requires at least two SMs");
   const std::uint64_t held = victim_array(cache).bytes;
   if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
     throw Inconclusive(
-        fmt::format("half of what fits, {} B, is hardly more than the {} B that the caches before it hold", held,
-                    cache.nearer_bytes));
+        fmt::format("half of the footprint that fits is {} B, not clearly more than the {} B that nearer caches hold",
+                    held, cache.nearer_bytes));
   }
   std::vector<EvictedPart> parts;
   const EvictBy* by = std::begin(kEvictors);

@@ -10,8 +10,9 @@ namespace gputopo::probe {
 
 Decision<double> survival_limit(const KnownSurvival& known, const SharingDecisionParameters& parameters) {
   if (known.untouched - known.evicted < parameters.least_contrast) {
-    return {.why_not = fmt::format("a second array in the same cache evicts hardly anything ({:.2f} to {:.2f} hits)",
-                                   known.untouched, known.evicted)};
+    return {.why_not = fmt::format(
+                "a second array in the same cache evicts hardly anything (hit ratio {:.2f} before, {:.2f} after)",
+                known.untouched, known.evicted)};
   }
   return {.value = (known.untouched + known.evicted) / 2};
 }
@@ -28,18 +29,18 @@ Decision<bool> decide_sharing(const KnownSurvival& known, double survived,
 
 Decision<Instances> decide_amount(double untouched, std::span<const double> survived,
                                   const SharingDecisionParameters& parameters) {
-  if (survived.empty()) return {.why_not = "no warp evicted"};
+  if (survived.empty()) return {.why_not = "no warp was tried as the evictor"};
   const Decision<double> limit = survival_limit({untouched, survived.front()}, parameters);
   if (!limit.value) return {.why_not = limit.why_not};
   const auto sharing = std::ranges::count_if(survived, [&](double part) { return part < *limit.value; });
   const double amount = static_cast<double>(survived.size()) / static_cast<double>(sharing);
   const double whole = std::round(amount);
   Decision<Instances> decision{.basis =
-                                   fmt::format("{} of {} warps share the instance of warp 0 (survive: {:.2f} {:.2f})",
+                                   fmt::format("{} of {} warps share the instance of warp 0 (surviving: {:.2f} {:.2f})",
                                                sharing, survived.size(), untouched, fmt::join(survived, " "))};
   if (std::abs(amount - whole) > parameters.whole_tolerance * whole) {
-    decision.why_not =
-        fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, survived.size());
+    decision.why_not = fmt::format("{} of {} warps share the cache of warp 0, which implies no whole number of caches",
+                                   sharing, survived.size());
     return decision;
   }
   decision.value = Instances{static_cast<std::int64_t>(whole), sharing};

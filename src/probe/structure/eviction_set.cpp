@@ -60,10 +60,12 @@ std::optional<LineGroup> lines_evicting(Lab& lab, const Cache& cache, const Evic
   };
   auto found = search_evicting_lines(missed_rounds, pool.lines, seed);
   if (!found.value) {
-    lab.log(fmt::format("structure: no lines evict line {}, of {} programs: {}", victim_line, programs, found.why_not));
+    lab.log(fmt::format("structure: found no lines that evict line {} in {} programs: {}", victim_line, programs,
+                        found.why_not));
     return std::nullopt;
   }
-  lab.log(fmt::format("structure: {} lines evict line {}, of {} programs", found.value->size(), victim_line, programs));
+  lab.log(fmt::format("structure: {} lines evict line {}, found in {} programs", found.value->size(), victim_line,
+                      programs));
   found.value->push_back(victim_line);
   return std::move(found.value);
 }

@@ -11,7 +11,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr const char* kNoConflicts = "no lines that conflict were found";
+constexpr const char* kNoConflicts = "no conflicting lines were found";
 
 // Greatest common divisor of the distances within a set, in bytes; 0 without conflicts.
 std::uint64_t common_distance(const ConflictSets& sets) {
@@ -102,7 +102,7 @@ Decision<Ways> decide_ways(const ConflictSets& sets, const StructureDecisionPara
   const std::size_t fewest = sets.fewest_ways();
   const std::size_t most = sets.most_ways();
   if (most > fewest + parameters.uneven_ways) {
-    return {.why_not = fmt::format("sets of {} to {} lines were found: not all of them can be minimal", fewest, most)};
+    return {.why_not = fmt::format("conflict sets show {} to {} ways: not all of them can be minimal", fewest, most)};
   }
   Ways ways{most, {static_cast<double>(fewest), static_cast<double>(most)}};
   if (const auto counted = counted_sets(sets, parameters)) {
@@ -141,7 +141,7 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
   const std::size_t fewest = sets.fewest_ways();
   const std::size_t most = sets.most_ways();
   if (fewest != most) {
-    return {.why_not = fmt::format("the sets are not alike: they have {} or {} ways", fewest, most)};
+    return {.why_not = fmt::format("the sets differ: they have {} or {} ways", fewest, most)};
   }
   const double count = sets.lines / static_cast<double>(most);
   const double whole = std::max(1.0, std::round(count));
@@ -149,7 +149,7 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
   constexpr double kLessThanALine = 0.5;
   const bool is_exact = !sets.lines_are_exact || lines_off < kLessThanALine;
   if (std::abs(count - whole) > parameters.whole_tolerance * whole || !is_exact) {
-    return {.why_not = fmt::format("{:.0f} lines are no whole number of sets of {}", sets.lines, most)};
+    return {.why_not = fmt::format("{:.0f} lines are not a whole number of sets of {} ways", sets.lines, most)};
   }
   // A hash usually selects among a power of two of sets. The size may be a little off.
   const double power = std::exp2(std::round(std::log2(count)));

@@ -273,9 +273,9 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
 }
 
 SampleTable victims_table(const VictimShares& plain, const VictimShares& touched) {
-  SampleTable table = make_table(
-      "victims", Plot::kLine,
-      {axis("age", "age"), values("share", "share"), values("share_first_touched_again", "share first touched again")});
+  SampleTable table = make_table("victims", Plot::kLine,
+                                 {axis("age", "age"), values("share", "share"),
+                                  values("share_first_touched_again", "share with the first touched again")});
   table.data = {{}, plain.of_age, touched.of_age};
   for (std::size_t i = 0; i < plain.of_age.size(); ++i) table.data[0].push_back(static_cast<double>(i + 1));
   return table;
@@ -322,7 +322,7 @@ Attribute without_policy(Lab& lab, const Cache& cache, const Structure& structur
 Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure) {
   const std::size_t ways = structure.sets.most_ways();
   if (ways > structure.sets.fewest_ways() + StructureDecisionParameters{}.uneven_ways) {
-    throw Inconclusive("lines of one set are not told from others, so it does not show which of them goes first");
+    throw Inconclusive("the lines of one set cannot be identified, so the order of eviction is unknown");
   }
   const auto answer = [&](const std::string& name) {
     Conditions conditions = structure.conditions;
@@ -334,7 +334,7 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
       settle(lab, "structure", decide_policy(random_sequences(lab, cache, structure), ways, false_misses(cache)));
   if (!fit.fits) return without_policy(lab, cache, structure, fit);
   if (!fit.alone) {
-    throw Inconclusive(fmt::format("{} and {} foretell what hits as well", to_string(fit.policy, ways),
+    throw Inconclusive(fmt::format("{} and {} predict the hits equally well", to_string(fit.policy, ways),
                                    to_string(*fit.next_best, ways)));
   }
   Attribute attribute = answer(name_of(fit.policy));

@@ -156,13 +156,13 @@ std::size_t loads_counted_of(const std::vector<ObservedSequence>& sequences) {
 }
 
 std::string problem_with(const Tally& tally, std::size_t copies, double noise, const PolicyParameters& parameters) {
-  if (tally.misses < parameters.least_misses * copies) return "the lines of a set hardly push one another out";
+  if (tally.misses < parameters.least_misses * copies) return "the lines of a set hardly evict one another";
   const double differing = static_cast<double>(tally.nearer_differing) / static_cast<double>(tally.votes);
   if (differing > parameters.max_nearer_differing) {
-    return "the cache before it serves a load at one time and not at another";
+    return "the nearer cache serves the same load in some runs but not in others";
   }
   if (noise > parameters.max_noise) {
-    return fmt::format("hits and misses are not told apart: of {:.1f}% of the loads most copies may be wrong",
+    return fmt::format("hits and misses cannot be distinguished: most copies may be wrong on {:.1f}% of the loads",
                        100 * noise);
   }
   return {};
@@ -211,7 +211,7 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
   decision.value = best_fit(std::move(trials), loads, misses, noise, parameters);
   const PolicyFit& fit = *decision.value;
   decision.basis =
-      fmt::format("of {:.0f} loads, {} misses of {} copies, {} mispredicts {:.2f}%, {} {:.2f}%, noise {:.3f}%", loads,
+      fmt::format("{:.0f} loads, {} misses in {} copies; {} mispredicts {:.2f}%, {} {:.2f}%; noise {:.3f}%", loads,
                   tally.misses, copies, to_string(fit.policy, ways), 100 * fit.mispredicted,
                   fit.next_best ? to_string(*fit.next_best, ways) : "none", 100 * fit.next_mispredicted, 100 * noise);
   return decision;
@@ -287,25 +287,24 @@ double unevenness(const VictimShares& shares, double false_misses) {
 Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses, bool behind,
                              const VictimParameters& parameters) {
   Decision<bool> decision;
-  decision.basis = fmt::format("victims by age {:.2f}; where the first was touched again {:.2f}",
+  decision.basis = fmt::format("victims by age {:.2f}; with the first touched again {:.2f}",
                                fmt::join(plain.of_age, " "), fmt::join(touched.of_age, " "));
   if (std::min(plain.seen_part(), touched.seen_part()) < parameters.least_seen_part) {
-    decision.why_not = "a new line of a set replaces none of the others most of the time";
+    decision.why_not = "most new lines of a set replace none of its other lines";
     return decision;
   }
   const double uneven = std::max(unevenness(plain, false_misses), unevenness(touched, false_misses));
-  decision.basis += fmt::format("; uneven by {:.4f}, {:.4f} of loads look like misses", uneven, false_misses);
+  decision.basis += fmt::format("; unevenness {:.4f}; {:.4f} of the hits look like misses", uneven, false_misses);
   const bool even = evenness(plain, false_misses) > parameters.even_chance &&
                     evenness(touched, false_misses) > parameters.even_chance;
   const double of_noise = std::min(parameters.unevenness_of_noise * false_misses, parameters.most_unevenness_of_noise);
   const double false_victims = false_misses * static_cast<double>(plain.of_age.size());
   if (!even && (uneven < of_noise || false_victims > parameters.most_false_victims)) {
-    decision.why_not = "some lines of a set go a little more often than others, which noise may be the reason for";
+    decision.why_not = "some lines of a set are evicted slightly more often than others, which noise may explain";
     return decision;
   }
   if (!even && behind) {
-    decision.why_not =
-        "no policy foretells what hits, and behind another cache a line that is of another set may be the reason";
+    decision.why_not = "no policy predicts the hits; behind another cache, a line of another set may be the reason";
     return decision;
   }
   decision.value = even;

@@ -103,12 +103,13 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                           kStructureParameters.packing_patience)
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
-    throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
+    throw Inconclusive(
+        fmt::format("{} lines fit in this cache, fewer than twice those of the nearer cache", packed.size()));
   }
   // A single line too many shows that not this cache alone decides what fits.
   if (static_cast<double>(packed.size()) > std::ceil(structure.sets.lines)) {
     throw Inconclusive(
-        fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some, or noise hides "
+        fmt::format("{} lines stay resident, but the cache holds {:.0f}: the nearer cache keeps some, or noise hides "
                     "misses",
                     packed.size(), structure.sets.lines));
   }
@@ -127,7 +128,8 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
   conflict.others = conflicting_with(test, packed, conflict.last, least);
-  lab.log(fmt::format("structure: with {} lines {} conflict", packed.size(), conflict.ways() + 1));
+  lab.log(
+      fmt::format("structure: {} packed lines and a new line: {} lines conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
 }
@@ -143,15 +145,15 @@ void collect_conflicts(const Lab& lab, ConflictSets& sets,
   const std::size_t agreeing = minimal_conflicts(sets).size();
   if (sets.behind && agreeing > 0 &&
       static_cast<double>(agreeing) < kStructureParameters.agreeing_part * static_cast<double>(attempt)) {
-    throw Inconclusive(
-        fmt::format("of {} lines that were added to all that fit {} show a set of as many lines", attempt, agreeing));
+    throw Inconclusive(fmt::format(
+        "{} attempts to add a line to those that fit gave only {} conflict sets of equal size", attempt, agreeing));
   }
   if (are_enough(sets)) sets.conflicts = minimal_conflicts(sets);
   if (sets.conflicts.size() < StructureDecisionParameters{}.enough_sets) {
-    throw Inconclusive("lines that conflict were not found: what does not fit at one time fits at another");
+    throw Inconclusive("no stable conflict sets were found: lines that do not fit in one test fit in another");
   }
-  lab.log(fmt::format("structure: {} sets of {} to {} ways, of {:.0f} lines", sets.conflicts.size(), sets.fewest_ways(),
-                      sets.most_ways(), sets.lines));
+  lab.log(fmt::format("structure: {} conflict sets of {} to {} ways; the cache has {:.0f} lines", sets.conflicts.size(),
+                      sets.fewest_ways(), sets.most_ways(), sets.lines));
 }
 
 // Whether pairs that should share a set, by the conflicts found, fit after all. They must fit twice; a disturbance
@@ -168,14 +170,15 @@ bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
     }
     pairs = std::move(left);
   }
-  if (!pairs.empty()) lab.log(fmt::format("structure: {} pairs that should conflict fit: it is hashed", pairs.size()));
+  if (!pairs.empty())
+    lab.log(fmt::format("structure: {} pairs that should conflict fit: the index is hashed", pairs.size()));
   return !pairs.empty();
 }
 
 void require_lines(const ConflictSets& sets, double most) {
   if (sets.lines <= most) return;
   throw NotSupportedError(
-      fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} they would be",
+      fmt::format("finding the lines of one set takes too long: the cache has {:.0f} lines, and the limit is {:.0f}",
                   sets.lines, most));
 }
 
@@ -223,7 +226,7 @@ std::vector<std::uint32_t> Structure::elements_of(std::uint32_t line) const {
 
 Structure survey_structure(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so no lines conflict");
-  if (!cache.line || !cache.size_bytes) throw Inconclusive("its line and its size are not known");
+  if (!cache.line || !cache.size_bytes) throw Inconclusive("the line size or the size of this cache is unknown");
   ConflictSets sets{.line_bytes = cache.line->bytes, .behind = cache.nearer_bytes > 0};
   sets.lines = std::round(*cache.size_bytes / static_cast<double>(sets.line_bytes));
   return cache.site().exclusive && !sets.behind ? survey_by_eviction(lab, cache, std::move(sets))

@@ -34,7 +34,7 @@ double untimed_latency(const ChaseResult& copy, std::size_t first_step) {
   const double cycles = untimed_cost(copy, first_step).load_cycles;
   if (!is_possible_latency(cycles)) {
     throw Inconclusive(
-        fmt::format("loads that depend on one another take {:.1f} cycles, which none can: they were not waited for, or "
+        fmt::format("dependent loads take {:.1f} cycles, which is impossible: the program did not wait for them, or "
                     "the clock does not count cycles",
                     cycles));
   }

@@ -88,12 +88,12 @@ bool is_clear(const FetchGranularity& fetch, const FetchGranularityParameters& p
 
 void require_clear(const FetchGranularity& fetch) {
   if (is_clear(fetch)) return;
-  throw Inconclusive(
-      fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", fetch.bytes, 100 * fetch.agreement));
+  throw Inconclusive(fmt::format("the best fetch granularity, {} B, explains only {:.0f}% of the loads of a cold pass",
+                                 fetch.bytes, 100 * fetch.agreement));
 }
 
 Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
-  if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
+  if (!cache.has_next_level()) throw Inconclusive("no load missed this cache, so no fetch into it was seen");
   const FetchGranularity found = fetch_granularity_of(cache, cache.survey->cold_passes, parameters);
   require_clear(found);
   return {.bytes = found.bytes, .agreement = found.agreement, .conditions = cache.survey->cold_conditions};

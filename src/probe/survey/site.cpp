@@ -69,9 +69,10 @@ void require_apart_from_memory(const Survey& survey) {
   const double hit = stats::histogram_quantile(survey.tiny, parameters.slow_quantile);
   const double cold = stats::histogram_quantile(survey.cold, parameters.slow_quantile);
   if (is_memory_alone(hit, cold, parameters)) return;
-  throw Inconclusive(fmt::format(
-      "first loads in the {} space take {:.0f} cycles, repeated ones {:.0f}: too close to tell a cache from memory",
-      to_string(survey.site.space), cold, hit));
+  throw Inconclusive(
+      fmt::format("first loads in the {} space take {:.0f} cycles and repeated loads take {:.0f}: too close to tell a "
+                  "cache from memory",
+                  to_string(survey.site.space), cold, hit));
 }
 
 bool is_end_hidden(const Survey& survey) {
@@ -81,7 +82,7 @@ bool is_end_hidden(const Survey& survey) {
 Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   require_apart_from_memory(survey);
   if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
-    throw NotPresent(fmt::format("loads in the {} space show {} level{} only, so there is no cache at level {}",
+    throw NotPresent(fmt::format("loads in the {} space show only {} level{}, so there is no cache at level {}",
                                  to_string(survey.site.space), survey.levels.size(),
                                  survey.levels.size() == 1 ? "" : "s", depth + 1));
   }
@@ -90,13 +91,12 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   const bool translated = !survey.translation.added_cycles.empty();
   if (survey.unsure_level && last >= *survey.unsure_level && translated) {
     throw Inconclusive(
-        fmt::format("beyond {} B misses of a TLB take loads of about {:.0f} cycles as long as the next level",
+        fmt::format("beyond {} B, TLB misses make loads of about {:.0f} cycles as slow as the next level",
                     survey.translation.free_bytes, survey.levels[*survey.unsure_level].mode_cycles));
   }
   if (survey.unsure_level && depth >= *survey.unsure_level && !merge_rest) {
-    throw Inconclusive(
-        fmt::format("loads of about {:.0f} cycles are of two levels, too close to tell which one they hit",
-                    survey.levels[*survey.unsure_level].mode_cycles));
+    throw Inconclusive(fmt::format("loads of about {:.0f} cycles hit two levels that are too close to tell apart",
+                                   survey.levels[*survey.unsure_level].mode_cycles));
   }
   Cache cache;
   cache.survey = &survey;
@@ -147,7 +147,7 @@ void require_exceeded(const Cache& cache, const std::string& consequence) {
   if (cache.was_exceeded()) return;
   const std::uint64_t limit = cache.site().limit_bytes;
   if (limit != 0) {
-    throw NotSupportedError(fmt::format("arrays in the {} space hold at most {} B and all of that fits, {}",
+    throw NotSupportedError(fmt::format("arrays in the {} space hold at most {} B and fit completely, {}",
                                         to_string(cache.site().space), limit, consequence));
   }
   throw Inconclusive(fmt::format("every footprint up to {} B fits, {}", cache.fits_bytes, consequence));

@@ -169,14 +169,16 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
     survey.unsure_level = of_free.unsure;
     survey.footprints_bytes.resize(within);
     survey.histograms.resize(within);
-    lab.log(fmt::format("survey {}: translations take time from {} B on, which nothing needs",
-                        to_string(survey.site.space), translation.free_bytes));
+    lab.log(fmt::format(
+        "survey {}: loads beyond {} B wait for address translation, but footprints this large are not needed",
+        to_string(survey.site.space), translation.free_bytes));
     return;
   }
   if (translation.added_cycles.empty()) return;
   survey.translation = translation;
-  lab.log(fmt::format("survey {}: from {} B on translations add {:.0f} cycles; levels{}", to_string(survey.site.space),
-                      translation.free_bytes, translation.added_cycles.back(), words_of(survey.levels)));
+  lab.log(fmt::format("survey {}: beyond {} B, address translation adds up to {:.0f} cycles; levels{}",
+                      to_string(survey.site.space), translation.free_bytes, translation.added_cycles.back(),
+                      words_of(survey.levels)));
   survey.levels = levels_without_translation(of_free.levels, survey.levels, translation.added_cycles);
   if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
     survey.unsure_level = unsure;
@@ -264,7 +266,8 @@ void sweep_in_places(Lab& lab, Survey& survey) {
   survey.translation = {};
   sweep_footprints(lab, survey);
   find_levels(survey);
-  lab.log(fmt::format("survey {}: counted in places, as translations would hide levels", to_string(survey.site.space)));
+  lab.log(fmt::format("survey {}: counting only neighboring loads, because address translation would hide levels",
+                      to_string(survey.site.space)));
 }
 
 }  // namespace
@@ -305,8 +308,8 @@ Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation
     survey.unsure_level = found.unsure;
     if (!survey.site.exclusive && tiny_array_is_two(survey.tiny, survey.levels.front())) survey.unsure_level = 0;
     if (survey.unsure_level) {
-      lab.log(fmt::format("survey {}: level {} is two, too close to tell apart", to_string(survey.site.space),
-                          *survey.unsure_level + 1));
+      lab.log(fmt::format("survey {}: level {} is two levels that are too close to tell apart",
+                          to_string(survey.site.space), *survey.unsure_level + 1));
     }
     lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(survey.site.space),
                         survey.fetch_bytes, survey.timer_cycles, words_of(survey.levels)));

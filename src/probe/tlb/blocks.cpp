@@ -61,8 +61,8 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
       missed.push_back(missed_part(paired, signature));
     }
     blocks.missed = std::max(0.0, stats::mean(missed));
-    walker.lab().log(
-        fmt::format("tlb: {} blocks of {} B: {:.3f} miss", blocks.places_bytes.front().size(), block, blocks.missed));
+    walker.lab().log(fmt::format("tlb: {} blocks of {} B: a fraction of {:.3f} misses",
+                                 blocks.places_bytes.front().size(), block, blocks.missed));
   }
   std::ranges::reverse(found);
   return up_to_fitting(std::move(found));

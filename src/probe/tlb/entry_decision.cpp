@@ -108,10 +108,10 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
                              const TlbEntryParameters& parameters) {
   // Blocks as large as a page must miss often. If none do, any page that is small enough explains them.
   if (std::ranges::none_of(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; })) {
-    return {0, "of blocks of no size many miss"};
+    return {0, "few blocks miss at every block size"};
   }
   if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
-    return {page, fmt::format("nearly all pages of {} B miss, and their halves half as often", page)};
+    return {page, fmt::format("nearly all blocks of {} B miss, and blocks of half that size miss half as often", page)};
   }
   // Sorted by error. Large pages are few and quickly counted; error_of_page() abandons the others once two are better.
   std::vector<std::pair<double, std::uint64_t>> errors_of_pages;
@@ -123,16 +123,16 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
     errors_of_pages.emplace_back(error_of_page(blocks, page, entries, bound, parameters), page);
     std::ranges::sort(errors_of_pages);
   }
-  if (errors_of_pages.empty()) return {0, "no page is small enough for it to have two"};
+  if (errors_of_pages.empty()) return {0, "no page is small enough for the level to have two entries"};
   const auto [least, page] = errors_of_pages.front();
-  std::string why = fmt::format("entries of {} B explain the blocks to {:.3f}", page, least);
+  std::string why = fmt::format("entries of {} B explain the misses with an error of {:.3f}", page, least);
   bool clear = least <= parameters.max_error;
   if (errors_of_pages.size() > 1) {
     const auto& [next, other] = errors_of_pages[1];
-    why += fmt::format(", of {} B to {:.3f}", other, next);
+    why += fmt::format("; the next best, {} B, with {:.3f}", other, next);
     clear = clear && next >= std::max(parameters.times_as_well * least, least + parameters.least_worse);
   }
-  if (page < blocks.front().bytes) return {0, why + ", which is less than any block that was touched"};
+  if (page < blocks.front().bytes) return {0, why + "; the first is smaller than every block that was tested"};
   return {clear ? page : 0, std::move(why)};
 }
 

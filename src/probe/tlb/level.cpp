@@ -59,8 +59,9 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
     parts.push_back(part_beyond(histogram, signature.before_cycles, signature.rise_cycles));
   }
   signature = with_line_error(signature, parts, parameters.few_lines, walker.parameters().least_loads);
-  target.log(fmt::format("{:.1f} cycles before, {:.2f} of the loads seem to miss, {:.2f} from lines to lines",
-                         signature.before_cycles, signature.false_part, signature.line_error));
+  target.log(fmt::format(
+      "{:.1f} cycles without misses; a fraction of {:.2f} of the hits looks like misses, and lines differ by {:.2f}",
+      signature.before_cycles, signature.false_part, signature.line_error));
   return signature;
 }
 
@@ -113,9 +114,10 @@ bool entry_may_be_smaller(const Target& target, const MissSignature& signature, 
     misses.beyond = missed_part_of(target, signature, {pages, entry});
     misses.odd_part_farther = missed_part_of(target, signature, {pages, farther});
   }
-  target.log(fmt::format("of {} pages {:.2f} miss, half as far apart {:.2f}; of {} of {} B {:.2f}, of {} B {:.2f}",
-                         step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
-                         misses.odd_part_farther));
+  target.log(fmt::format(
+      "missed fractions: {} pages {:.2f}, half as far apart {:.2f}; {} pages of {} B {:.2f}, of {} B {:.2f}",
+      step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
+      misses.odd_part_farther));
   return may_be_smaller(misses);
 }
 
@@ -131,7 +133,7 @@ std::optional<stats::Histogram> find_hits(Target& target, const MissSignature& s
   for (target.variant = 0; target.variant < target.parameters.variants; ++target.variant) {
     stats::Histogram hits = target.walk(pages, level.entry_bytes, signature);
     if (!cache_hides_misses(hits, signature)) return hits;
-    target.log(fmt::format("the lines of {} pages do not stay in the cache behind", pages));
+    target.log(fmt::format("the lines of {} pages do not stay in the cache behind the TLB", pages));
   }
   return std::nullopt;
 }
@@ -155,7 +157,7 @@ MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signatu
     const double part = missed_part(target.walk(pages, entry, signature), signature);
     const MissedPages missed{part * static_cast<double>(pages),
                              least_missed_pages(signature, pages, target.passes_over(pages, signature).passes)};
-    target.log(fmt::format("of {} pages {:.2f} miss", pages, missed.count));
+    target.log(fmt::format("of {} pages, {:.2f} miss", pages, missed.count));
     return missed;
   };
 }
@@ -254,7 +256,8 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   while (fits > 0 && has_misses(points[fits], signature)) --fits;
   level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
   if (!counts_bytes(target, signature, points[rise.last_before], {})) {
-    level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
+    level.unsure_reach =
+        "pages that are farther apart do not miss sooner, so entries may cover less than the distance of the pages";
   }
   level.reach_bytes.low *=
       1 - untold_by_chance - (target.walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
@@ -278,7 +281,7 @@ bool count_entries(const Target& target, const MissSignature& signature, TlbLeve
                      missed);
   target.log(found.why);
   if (found.none_fit) {
-    level.unsure_reach = found.why + ", though so many seemed to fit";
+    level.unsure_reach = found.why + ", although that many seemed to fit before";
     return true;
   }
   if (found.more_fit) return false;
@@ -303,7 +306,8 @@ bool count_entries(const Target& target, const MissSignature& signature, TlbLeve
   }
   if (level.sets.empty() && !(found.known && overflows_to_the_last(target, signature, level, missed, check))) {
     level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
-    target.log(fmt::format("its sets do not overflow one after the other: at most {:.0f} B", level.reach_bytes.high));
+    target.log(fmt::format("its sets do not overflow one after another: its reach is at most {:.0f} B",
+                           level.reach_bytes.high));
   }
   return true;
 }
@@ -328,7 +332,9 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
   const TlbCheckParameters check;
   try {
     if (!finer_pages_fit(target, signature, last_before, check)) {
-      level.unsure_reach = "entries cover less than the pages were apart, and finer pages are more than stay in L2";
+      level.unsure_reach =
+          "entries cover less than the distance of the pages, and L2 does not hold the lines of enough pages at a "
+          "smaller distance";
       return found;
     }
     const Entry entry = find_entry(target, signature, level.reach_bytes.low);
@@ -357,7 +363,7 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
     level.miss_cycles = sharper.rise_cycles;
     level.miss_error = std::max(sharper.rise_error, untold_part(sharper, sharper.line_error_lines));
   } catch (const DeviceMemoryError& error) {
-    target.log(fmt::format("no more of this level: {}", error.what()));
+    target.log(fmt::format("the examination of this level is incomplete: {}", error.what()));
   }
   return found;
 }

@@ -55,29 +55,29 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
   if (survey.is_limited) {
     throw NotSupportedError(
-        fmt::format("arrays of this space hold {} B at most, and loads over all of one miss no further level: if it is "
-                    "there, it reaches at least that far",
+        fmt::format("arrays of this space hold at most {} B, and loads over all of it miss no further TLB level: if "
+                    "this level exists, its reach is at least that large",
                     survey.largest_bytes));
   }
   if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
     throw Inconclusive(
-        fmt::format("loads over {} B miss no further level: its reach is at least that large, with the "
-                    "memory that is free",
+        fmt::format("loads over {} B miss no further TLB level: if this level exists, its reach is at least that "
+                    "large; free more GPU memory to test a larger reach",
                     survey.largest_bytes));
   }
   if (survey.most_pages < kAbsence.least_pages) {
     throw NotSupportedError(
-        fmt::format("loads of lines on {} pages, as many as stay in L2, miss no further level: it has at least as many "
-                    "entries, if it is there",
+        fmt::format("loads on {} pages, the most whose lines stay in L2, miss no further TLB level: if this level "
+                    "exists, it has at least as many entries",
                     survey.most_pages));
   }
   if (may_reach_farther(survey, depth)) {
     throw NotSupportedError(
-        fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further level: if it is there, it "
-                    "reaches farther or has more entries",
+        fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further TLB level: if this level "
+                    "exists, it has a larger reach or more entries",
                     survey.largest_bytes, survey.most_pages));
   }
-  throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level{} of TLB",
+  throw NotPresent(fmt::format("loads over up to {} B of memory, on at most {} pages, show {} TLB level{}",
                                survey.largest_bytes, survey.most_pages, survey.levels.size(),
                                survey.levels.size() == 1 ? "" : "s"));
 }
@@ -98,7 +98,8 @@ Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   if (level.entry_bytes == 0) {
     throw Inconclusive(
-        "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
+        "the tested pages do not show how many bytes an entry covers; this needs pages well beyond the reach of this "
+        "level, or smaller pages");
   }
   return measured_exactly(survey.conditions, static_cast<std::int64_t>(level.entry_bytes), "B",
                           "random_places_of_blocks");
@@ -119,10 +120,10 @@ Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
   if (level.sets.empty()) {
     if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {
       throw NotSupportedError(
-          fmt::format("of TLBs of more than {} entries ways are told where misses grow evenly, by whole sets: {}",
-                      max_entries, level.no_sets.empty() ? "noise hides them" : level.no_sets));
+          fmt::format("with more than {} entries, ways show only if misses grow evenly, by one whole set at a time: {}",
+                      max_entries, level.no_sets.empty() ? "noise hides the misses" : level.no_sets));
     }
-    throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
+    throw Inconclusive("the misses that each page beyond the reach causes do not add up to the number of entries");
   }
   const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
   Attribute attribute =

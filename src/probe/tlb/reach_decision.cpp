@@ -225,10 +225,12 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   TlbReachFound set_by_set{.known = true,
                            .pages = {fits - hidden.pages, exceeds},
                            .last_fit_pages = std::min(hidden.begin, fits),
-                           .why = fmt::format("beyond {} pages set after set overflows", edge.fits)};
+                           .why = fmt::format("beyond {} pages, one set after another overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;
-    return {.why = fmt::format("{} pages miss, but no set after them, and there is no room to see more", edge.exceeds)};
+    return {.why = fmt::format(
+                "{} pages miss, but more pages make no further set overflow, and there is no room for even more",
+                edge.exceeds)};
   }
   const double begin = growth->begin();
   const bool straight =
@@ -245,20 +247,20 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   // If there is such a line, it must lead back to the edge.
   if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
   if (!straight && !miss_beyond(counted, *growth)) {
-    return {.why = fmt::format("{} pages miss by chance: most looks at more find no miss", edge.exceeds)};
+    return {.why = fmt::format("{} pages miss by chance: most measurements of more pages show no miss", edge.exceeds)};
   }
   // Then it is known only that some pages are too many.
   if (!straight) {
     return {.known = true,
             .pages = {fits - hidden.pages, growth->pages.back()},
             .last_fit_pages = fits,
-            .why = fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
+            .why = fmt::format("{} pages miss, but misses do not grow evenly with more pages", edge.exceeds)};
   }
   const double margin = std::max(1.0, growth->margin_pages);  // such a line is exact to a page at best
   TlbReachFound by_growth = set_by_set;
   by_growth.pages = {std::min(begin - margin, fits - hidden.pages), std::max(begin + 1 + margin, exceeds)};
   by_growth.last_fit_pages = hidden.pages > 0 ? hidden.begin : begin;
-  by_growth.why = fmt::format("misses grow from {:.0f} pages on, give or take {:.1f}", begin, margin);
+  by_growth.why = fmt::format("misses begin to grow at {:.0f} pages, plus or minus {:.1f}", begin, margin);
   return by_growth;
 }
 
@@ -346,7 +348,7 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
             .pages = {static_cast<double>(edge.fits), static_cast<double>(edge.exceeds)},
             .last_fit_pages = static_cast<double>(edge.fits),
             .overflows_at_once = true,
-            .why = fmt::format("beyond {} pages all miss", edge.fits)};
+            .why = fmt::format("beyond {} pages, all miss", edge.fits)};
   }
   std::optional<TlbGrowth> growth = growth_of_search(counted, edge, parameters);
   if (!growth) growth = find_growth(search, static_cast<double>(std::min(question.edge_pages, edge.exceeds)));

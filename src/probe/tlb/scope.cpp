@@ -91,7 +91,7 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const 
     if (!found) {
       return {{},
               {},
-              fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load",
+              fmt::format("on one SM, loads beyond its reach take only {:.1f} cycles longer",
                           eviction.after_itself_cycles - eviction.alone_cycles)};
     }
     parts.insert(parts.end(), found->begin(), found->end());
@@ -105,9 +105,9 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   const TlbScopeParameters parameters;
   const TlbLevel& level = tlb_level(survey, depth);
   const std::uint32_t sms = lab.info().sm_count;
-  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  if (sms < 2) throw NotSupportedError("requires at least two SMs");
   if (level.entry_bytes == 0)
-    throw Inconclusive("how much an entry covers is not known, so its entries are not filled");
+    throw Inconclusive("the bytes that an entry covers are not known, so its entries cannot be filled");
   const auto pages = static_cast<std::uint64_t>(
       std::ceil(parameters.reach_part * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {

@@ -21,7 +21,7 @@ double whole_missed(const MissedPages& missed, std::uint64_t pages, bool may_be_
 
 TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool noisy,
                            const MissedPagesOf& missed_pages_of, const TlbSetsParameters& parameters) {
-  if (entries < 2) return {{}, "an entry has no sets"};
+  if (entries < 2) return {{}, "fewer than two entries form no sets"};
   if (entries > parameters.max_entries) return {{}, fmt::format("{} entries are too many to look for sets", entries)};
   std::vector<std::uint32_t> ways;
   double missed_before = 0;
@@ -35,40 +35,43 @@ TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool 
     ways.push_back(static_cast<std::uint32_t>(more - 1));
     sum += ways.back();
   }
-  if (sum != entries) return {{}, fmt::format("pages beyond push out {} in turns, of {} entries", sum, entries)};
-  return {std::move(ways), "the pages that each page beyond pushes out add up to the entries"};
+  if (sum != entries)
+    return {{}, fmt::format("pages beyond the reach evict {} entries in turn, but there are {}", sum, entries)};
+  return {std::move(ways), "the entries that each page beyond the reach evicts add up to all entries"};
 }
 
 TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pages,
                                 const MissedPagesOf& missed_pages_of, const TlbSetsParameters& parameters) {
   const auto entries = static_cast<std::uint64_t>(std::round(reach.last_fit_pages));
-  if (!reach.known || entries < 2) return {{}, "its entries are not known"};
+  if (!reach.known || entries < 2) return {{}, "its number of entries is not known"};
   const auto all_miss = [&](std::uint64_t pages) {
     const MissedPages missed = missed_pages_of(pages);
     const auto all = static_cast<double>(pages);
     return all - missed.count <= std::max(missed.noise, (1 - parameters.all_of_many) * all);
   };
   if (reach.overflows_at_once) {
-    if (!all_miss(entries + 1)) return {{}, fmt::format("of {} pages not all miss: it has several sets", entries + 1)};
-    return {{static_cast<std::uint32_t>(entries)}, "all its pages miss at once"};
+    if (!all_miss(entries + 1)) return {{}, fmt::format("not all of {} pages miss: it has several sets", entries + 1)};
+    return {{static_cast<std::uint32_t>(entries)}, "all pages miss at once"};
   }
   const double ways = std::round(reach.missed_per_page) - 1;
   const double off = std::abs(reach.missed_per_page - ways - 1) + reach.missed_per_page_error;
   const auto divides = [&](double count) { return entries % static_cast<std::uint64_t>(count) == 0; };
   if (ways < 1 || !divides(ways) ||
       off > (divides(ways + 1) ? parameters.whole_within_if_more_fit : parameters.whole_within)) {
-    return {{},
-            fmt::format("with each page beyond {:.2f} more miss, give or take {:.2f}: no ways of {} entries",
-                        reach.missed_per_page, reach.missed_per_page_error, entries)};
+    return {
+        {},
+        fmt::format(
+            "each further page adds {:.2f} misses, plus or minus {:.2f}, which fits no number of ways of {} entries",
+            reach.missed_per_page, reach.missed_per_page_error, entries)};
   }
   const std::uint64_t sets = entries / static_cast<std::uint64_t>(ways);
   const std::uint64_t pages = entries + sets;
-  if (pages > max_pages) return {{}, fmt::format("there is no room for {} pages, of which all would miss", pages)};
+  if (pages > max_pages) return {{}, fmt::format("there is no room for {} pages, all of which would miss", pages)};
   if (!all_miss(pages)) {
-    return {{}, fmt::format("of {} pages not all miss: its sets are not alike", pages)};
+    return {{}, fmt::format("not all of {} pages miss: its sets differ", pages)};
   }
   return {std::vector<std::uint32_t>(sets, static_cast<std::uint32_t>(ways)),
-          fmt::format("each page beyond makes a set of {:.0f} miss, and of {} pages all do", ways, pages)};
+          fmt::format("each further page makes a set of {:.0f} miss, and all of {} pages miss", ways, pages)};
 }
 
 }  // namespace gputopo::probe

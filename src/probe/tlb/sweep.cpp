@@ -59,7 +59,7 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
     }
   }
   if (points.size() < parameters.least_points) {
-    throw Inconclusive("too little memory is free for a sweep over pages");
+    throw Inconclusive("too little GPU memory is free for a sweep over pages; free some and measure again");
   }
   return points;
 }
@@ -78,7 +78,7 @@ std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<
   std::vector<TlbStep> steps;
   for (const TlbRise& rise : find_tlb_rises(slow_cycles)) {
     const TlbStep& step = steps.emplace_back(TlbStep{rise, signature_of(rise, quiet), added_by_translation(quiet)});
-    walker.lab().log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B",
+    walker.lab().log(fmt::format("tlb: the wait of {:.1f} cycles rises by {:.1f} between {} and {} B",
                                  step.signature.before_cycles, rise.rise_cycles, points[rise.last_before].reach_bytes,
                                  points[rise.first_after].reach_bytes));
   }
@@ -116,8 +116,8 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
       .pages_wait_cycles = alone_cycles - step.signature.before_cycles,
       .companions_wait_cycles = 2 * added_by_translation(histograms[1]) - alone_cycles - step.quiet_cycles};
   walker.lab().log(fmt::format(
-      "tlb: on {} pages {:.2f} of the loads are slow ({:.1f} cycles in the mean), {:.2f} of "
-      "those beside them ({:.1f} cycles)",
+      "tlb: on {} pages, a fraction of {:.2f} of the loads is slow (mean wait {:.1f} cycles), and {:.2f} of the loads "
+      "beside them ({:.1f} cycles)",
       pages.chain_length(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
   return found;
 }

@@ -46,7 +46,7 @@ struct OtherLinesParameters {
 SampleTable sweep_table(const std::vector<SweepPoint>& points) {
   SampleTable table = make_table("sweep", Plot::kLine,
                                  {axis("reach_bytes", "reach", "B"), series("stride_bytes", "stride", "B"),
-                                  values("added_cycles", "added", "cycles")});
+                                  values("added_cycles", "added latency", "cycles")});
   for (const SweepPoint& point : points) {
     table.data[0].push_back(static_cast<double>(point.reach_bytes));
     table.data[1].push_back(static_cast<double>(point.stride_bytes));
@@ -75,7 +75,8 @@ std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& firs
   const double waits = first.mean_cycles - added_by_translation(quiet);
   if (!walker.nearest().serves() || waits <= kUnexplained.most_cycles) return "";
   return fmt::format(
-      "loads over {} B, as few as the SM's own cache does not hold, already wait {:.1f} cycles for translations",
+      "loads over {} B, the smallest tested footprint beyond the SM's own cache, already wait {:.1f} cycles for "
+      "address translation",
       first.reach_bytes, waits);
 }
 
@@ -85,7 +86,7 @@ std::string why_unsure_of_step(const PageWalker& walker, const stats::Histogram&
   const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
   const double differ = slow_difference(quiet) - slow_difference(quiet, fast);
   if (differ <= step.rise.rise_cycles) return "";
-  return fmt::format("loads that the SM's own cache misses differ by {:.1f} cycles, more than a miss adds ({:.1f})",
+  return fmt::format("loads that miss the SM's own cache differ by {:.1f} cycles, more than a TLB miss adds ({:.1f})",
                      differ, step.rise.rise_cycles);
 }
 
@@ -113,8 +114,9 @@ std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const Tlb
   const bool few_miss = last > 0 && waits_at(last) < kUnexplained.few_of_step * step.rise.rise_cycles;
   const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
   if (waits <= kUnexplained.most_cycles) return "";
-  return fmt::format("loads over {} B already wait {:.1f} cycles for translations, and no level shows where",
-                     points[last].reach_bytes, waits);
+  return fmt::format(
+      "loads over {} B already wait {:.1f} cycles for address translation, but no level explains this wait",
+      points[last].reach_bytes, waits);
 }
 
 // The reach up to which loads miss no level beyond that of this step.
@@ -128,10 +130,11 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
   if (level.penalty) {
     level.miss_cycles = level.penalty->cycles;
   } else if (rose_by_more) {
-    level.unsure_penalty = "misses well beyond its reach cost less than where they begin: others are among them";
+    level.unsure_penalty =
+        "misses cost less well beyond its reach than where they begin, so the step at its reach includes other misses";
   } else if (lines_miss) {
     level.unsure_penalty =
-        "its lines do not all stay in L2, so that its misses may be of loads that memory serves, which take another "
+        "not all tested lines stay in L2, so some misses may be of loads that memory serves, which take a different "
         "time";
   }
 }
@@ -177,7 +180,7 @@ class LevelSearch {
 
   void take_known_level(const TlbStep& step, const TlbLevel& level) {
     if (!is_step_of(step, points_, level)) {
-      survey_.unsure = "loads that memory serves do not wait for the level that others show";
+      survey_.unsure = "loads that memory serves do not show the TLB level that other loads show";
       return;
     }
     survey_.levels.push_back(level);
@@ -190,7 +193,8 @@ class LevelSearch {
     const StepIs seems = judge_step(beyond, step.signature);
     if (seems == StepIs::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
       survey_.unsure = fmt::format(
-          "over {} B fewer loads miss than over less: the pages, as many as stay in L2, are farther apart than entries",
+          "beyond {} B, fewer loads miss again: the pages, limited to those whose lines stay in L2, are farther apart "
+          "than an entry covers",
           fitting_bytes);
       return;
     }
@@ -202,7 +206,7 @@ class LevelSearch {
     }
     if (looked.is == StepIs::kCacheMisses) {
       survey_.unsure =
-          fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB", fitting_bytes);
+          fmt::format("beyond {} B, lines do not stay in L2, and L2 misses look like TLB misses", fitting_bytes);
       return;
     }
     TlbLevel& level = looked.level;
@@ -253,11 +257,12 @@ void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
 void check_penalty_of_memory(TlbLevel& level, const TlbLevel* other) {
   const double slack = std::max(kKnown.least_cycles, kKnown.part * level.miss_cycles);
   if (other != nullptr && std::abs(other->miss_cycles - level.miss_cycles) <= slack) return;
-  level.unsure_penalty = "its misses cost loads that memory serves another time than those that a cache serves";
+  level.unsure_penalty =
+      "a miss takes a different time for loads that memory serves than for loads that a cache serves";
   if (other == nullptr) {
     level.unsure_penalty = fmt::format(
-        "seen of loads alone that memory serves, where a miss takes {:.1f} cycles: of those that a cache serves it may "
-        "take another time",
+        "only loads that memory serves show this level; a miss takes {:.1f} cycles for them, but may take a different "
+        "time for loads that a cache serves",
         level.miss_cycles);
   }
 }
@@ -278,7 +283,7 @@ void look_past_l2(const PageWalker& walker, TlbSurvey& survey) {
     }
     survey = std::move(other);
   } catch (const Inconclusive& error) {
-    walker.lab().log(fmt::format("tlb: nothing of loads that memory serves: {}", error.what()));
+    walker.lab().log(fmt::format("tlb: loads that memory serves are inconclusive: {}", error.what()));
   }
 }
 

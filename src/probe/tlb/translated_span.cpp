@@ -70,10 +70,10 @@ std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::u
   for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kSpanParameters.copies);
   const double of_one_page = added(0);
   const std::uint64_t bytes = translated_bytes(spans, of_one_page, parameters);
-  lab.log(fmt::format("latency: loads over {} B do not wait for translations", bytes));
+  lab.log(fmt::format("latency: loads over {} B do not wait for address translation", bytes));
   for (const SpanLoads& loads : spans) {
-    lab.log(fmt::format("latency: over {} B {:.1f} cycles, within a page {:.1f}", loads.bytes, loads.added_cycles,
-                        of_one_page));
+    lab.log(fmt::format("latency: loads over {} B wait {:.1f} cycles, loads within a page {:.1f}", loads.bytes,
+                        loads.added_cycles, of_one_page));
   }
   return bytes;
 }

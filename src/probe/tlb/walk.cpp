@@ -145,8 +145,8 @@ PageWalker::PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines)
   kept_bytes_ = kept_bytes(lab, site, parameters_);
   if (nearest_.serves()) take_lines_past_nearest(times_lines);
   max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
-  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so misses of a TLB do not show");
-  lab.log(fmt::format("tlb: at most {} pages at once, a line on each", max_pages_));
+  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so TLB misses do not show");
+  lab.log(fmt::format("tlb: at most {} pages at once, with one line on each", max_pages_));
   largest_bytes_ =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
   if (nearest_.serves()) limit_to_arrays();
@@ -167,21 +167,21 @@ void PageWalker::look_at_nearest() {
   }
   const std::optional<NearestCache> found = find_nearest_cache(by_lines);
   if (!found) {
-    throw Inconclusive(fmt::format(
-        "of {} lines the SM's own cache still serves some, or no slower than what is behind it: whether loads were "
-        "translated does not show",
-        parameters_.max_pages));
+    throw Inconclusive(
+        fmt::format("the SM's own cache still serves some of {} lines, or is no faster than the level behind it, so "
+                    "address translation does not show",
+                    parameters_.max_pages));
   }
   nearest_ = *found;
-  lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none{}; a miss takes {:.1f} cycles", nearest_.lines,
-                       nearest_.of_memory ? ", nor does L2" : "", nearest_.gap_cycles));
+  lab_.log(fmt::format("tlb: the SM's own cache holds none of {} lines{}; a miss takes {:.1f} cycles longer",
+                       nearest_.lines, nearest_.of_memory ? ", and neither does L2" : "", nearest_.gap_cycles));
   // Histograms end at a limit, and what a translation adds must stay below it.
   constexpr double kRoomCycles = 512;
   if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
-    throw Inconclusive(fmt::format(
-        "loads that the SM's own cache does not serve take {:.0f} cycles more, and a miss of a TLB on top would be "
-        "beyond the {} that are counted",
-        nearest_.gap_cycles, kHistogramBins * kHistogramBinCycles));
+    throw Inconclusive(
+        fmt::format("loads that miss the SM's own cache take {:.0f} cycles longer, and a TLB miss on top would exceed "
+                    "the {} cycles that are counted",
+                    nearest_.gap_cycles, kHistogramBins * kHistogramBinCycles));
   }
   parameters_.kept_lines_of_any = nearest_.lines;
 }
@@ -190,9 +190,8 @@ void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
   const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
   const std::uint64_t wanted = times_lines * nearest_.lines;
   if (wanted > std::min(stay, parameters_.max_pages)) {
-    throw Inconclusive(fmt::format(
-        "L2 keeps hardly more lines than the SM's own cache, of which {} are the fewest that this holds none of",
-        nearest_.lines));
+    throw Inconclusive(
+        fmt::format("L2 keeps hardly more lines than the {} that exceed the SM's own cache", nearest_.lines));
   }
   nearest_.lines = wanted;
 }
@@ -228,8 +227,9 @@ std::optional<PageWalker> PageWalker::past_l2(const NearerTlb& known) const {
   past.nearest_ = *found;
   past.known_ = known;
   past.max_pages_ = parameters_.max_pages;
-  lab_.log(fmt::format("tlb: once more, of so many lines ({}) that memory serves all: {:.1f} cycles", found->lines,
-                       found->gap_cycles));
+  lab_.log(
+      fmt::format("tlb: repeating with {} lines, so many that memory serves all loads, which take {:.1f} cycles longer",
+                  found->lines, found->gap_cycles));
   return past;
 }
 
@@ -261,7 +261,7 @@ PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
   spread.parameters_.spreads_lines = true;
   spread.parameters_.l2_part = l2_part;
   spread.max_pages_ = std::min(parameters_.max_pages, kept_bytes_ / l2_part / parameters_.line_bytes);
-  lab_.log(fmt::format("tlb: once more, lines spread over the pages, of at most {} of them", spread.max_pages_));
+  lab_.log(fmt::format("tlb: repeating with lines spread over their pages, on at most {} pages", spread.max_pages_));
   return spread;
 }
 
@@ -274,7 +274,7 @@ void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
   const double served = served_part(paired, nearest_);
   if (served <= parameters.few_served_of_walk) return;
   throw Inconclusive(fmt::format(
-      "nearer caches serve {:.0f}% of the loads over pages: how their lines lie keeps them there", 100 * served));
+      "nearer caches still serve {:.0f}% of the loads over pages, because of where their lines lie", 100 * served));
 }
 
 std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }

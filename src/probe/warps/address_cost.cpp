@@ -36,7 +36,9 @@ AddressCurve measure_curve(Lab& lab, const Cache& cache, std::uint32_t apart_byt
 Attribute measure_address_cost(Lab& lab, const Cache& cache) {
   constexpr std::size_t kLeastPoints = 4;  // for a line and its residual
   const AddressCurve words = measure_curve(lab, cache, kWordBytes);
-  if (words.addresses.size() < kLeastPoints) throw Inconclusive("too few addresses fit it to tell what each costs");
+  if (words.addresses.size() < kLeastPoints) {
+    throw Inconclusive("too few addresses fit in the cache to measure the cost of each");
+  }
   const CostLine cost = settle(lab, "addresses", decide_address_cost(words));
   Attribute attribute = measured(lab.conditions(), rounded(cost.line.slope), "cycles",
                                  slope_interval(cost.line.slope, cost.slope_error_cycles), "slope_over_addresses");
@@ -51,8 +53,8 @@ Attribute measure_address_cost(Lab& lab, const Cache& cache) {
   }
   if (lab.keep_samples()) {
     SampleTable table = make_table("addresses", Plot::kLine,
-                                   {axis("addresses", "addresses"), series("apart_bytes", "apart", "B"),
-                                    values("latency_cycles", "load of a warp", "cycles")});
+                                   {axis("addresses", "addresses"), series("apart_bytes", "address stride", "B"),
+                                    values("latency_cycles", "load latency of a warp", "cycles")});
     const auto add = [&](const AddressCurve& curve, double apart_bytes) {
       for (std::size_t i = 0; i < curve.addresses.size(); ++i) {
         table.data[0].push_back(curve.addresses[i]);

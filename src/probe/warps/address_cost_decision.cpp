@@ -10,15 +10,15 @@ Decision<CostLine> decide_address_cost(const AddressCurve& curve, const AddressC
   const CostLine cost = cost_line(curve.addresses, curve.cycles);
   const double slope = cost.line.slope;
   Decision<CostLine> decision{
-      .basis = fmt::format("each further address adds {:.2f} cycles, {:.2f} left over", slope, cost.residual_cycles)};
+      .basis = fmt::format("each additional address adds {:.2f} cycles; residual {:.2f}", slope, cost.residual_cycles)};
   const bool is_free = std::abs(slope) < parameters.least_cycles && cost.residual_cycles < parameters.least_cycles;
   const bool is_even = slope >= parameters.least_cycles && cost.residual_cycles <= parameters.max_residual * slope;
   if (is_free || is_even) {
     decision.value = cost;
   } else {
     decision.why_not = fmt::format(
-        "the cost does not grow evenly with the addresses: a line of {:.2f} cycles each "
-        "leaves {:.2f}",
+        "the cost is not linear in the number of addresses: a line of {:.2f} cycles per address leaves a residual of "
+        "{:.2f} cycles",
         slope, cost.residual_cycles);
   }
   return decision;

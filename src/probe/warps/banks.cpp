@@ -131,7 +131,7 @@ Attribute measure_bank_interleave(Lab& lab, const BankCurve& as_it_is, const Ban
     table.data = {curves.front().second.strides_bytes};
     for (const auto& [mode, curve] : curves) {
       table.columns.push_back(
-          values(fmt::format("mode_{}_cycles", mode), fmt::format("words of {} B in a row", mode), "cycles"));
+          values(fmt::format("mode_{}_cycles", mode), fmt::format("load latency ({}-byte mode)", mode), "cycles"));
       table.data.push_back(curve.load_cycles);
     }
     attribute.samples.push_back(std::move(table));
@@ -160,14 +160,15 @@ Attribute measure_request_lanes(Lab& lab, const BankFit& fit) {
     attribute.add_detail(fmt::format("cycles_of_{}_byte_loads", kWidths[i]), rounded(curves[i].cycles.front()));
   }
   if (lab.keep_samples()) {
-    SampleTable table = make_table("shared_words", Plot::kLine, {axis("words", "words that the lanes share", "")});
+    SampleTable table =
+        make_table("shared_words", Plot::kLine, {axis("words", "different words loaded by the lanes", "")});
     std::vector<double> words_shared(lab.info().warp_size + 1 - kFewestSharedWords);
     std::iota(words_shared.begin(), words_shared.end(), static_cast<double>(kFewestSharedWords));
     const auto strides = static_cast<std::ptrdiff_t>(curves.front().accesses.size() - words_shared.size());
     table.data = {words_shared};
     for (std::size_t i = 0; i < kWidths.size(); ++i) {
-      table.columns.push_back(
-          values(fmt::format("cycles_of_{}_bytes", kWidths[i]), fmt::format("loads of {} B", kWidths[i]), "cycles"));
+      table.columns.push_back(values(fmt::format("cycles_of_{}_bytes", kWidths[i]),
+                                     fmt::format("load latency ({} B per lane)", kWidths[i]), "cycles"));
       table.data.emplace_back(curves[i].cycles.begin() + strides, curves[i].cycles.end());
     }
     attribute.samples.push_back(std::move(table));

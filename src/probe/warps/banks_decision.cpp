@@ -23,7 +23,7 @@ BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
 
 std::string name_of(const BankLayout& layout) {
   const std::string halves =
-      layout.interleave() == layout.bank_bytes ? "" : fmt::format(", {} B in a row", layout.interleave());
+      layout.interleave() == layout.bank_bytes ? "" : fmt::format(", interleaved by {} B", layout.interleave());
   return fmt::format("{} banks of {} B{}", layout.banks, layout.bank_bytes, halves);
 }
 
@@ -79,14 +79,14 @@ std::vector<double> conflicts_along(const BankLayout& layout, const BankCurve& c
 Decision<BankFit> decide_banks(const BankCurve& curve, const BanksDecisionParameters& parameters) {
   const std::vector<BankFit> fits =
       curve.strides_bytes.size() < parameters.least_strides ? std::vector<BankFit>{} : fit_all(curve, parameters);
-  if (fits.empty()) return {.why_not = "no stride takes longer than another: conflicts do not show"};
+  if (fits.empty()) return {.why_not = "no stride takes longer than another, so bank conflicts do not show"};
   BankFit best = fits.front();
-  Decision<BankFit> decision{.basis = fmt::format("{} leave {:.2f} cycles, of {:.2f} for a conflict",
+  Decision<BankFit> decision{.basis = fmt::format("{}: residual {:.2f} cycles, {:.2f} cycles per conflict",
                                                   name_of(best.layout), best.residual_cycles, best.conflict_cycles)};
   if (best.residual_cycles > parameters.max_residual * best.conflict_cycles) {
-    decision.why_not =
-        fmt::format("no number and width of banks explains the cost of strides: the best, {}, leaves {:.1f} cycles",
-                    name_of(best.layout), best.residual_cycles);
+    decision.why_not = fmt::format(
+        "no number and width of banks explains the cost of strides: the best, {}, leaves {:.1f} cycles unexplained",
+        name_of(best.layout), best.residual_cycles);
     return decision;
   }
   const auto about_as_good = [&](const BankFit& fit) {
@@ -120,18 +120,21 @@ Decision<RequestFit> decide_request(const RequestCurve& curve, const BankFit& fi
     if (ratio > parameters.same_cost || ratio < 1 / parameters.same_cost) continue;
     fits.push_back({lanes, cost.line.slope, cost.residual_cycles});
   }
-  if (fits.empty()) return {.why_not = "no number of lanes makes a pass over the banks cost what a conflict costs"};
+  if (fits.empty())
+    return {.why_not = "no number of lanes per request makes a pass over the banks cost as much as a conflict"};
   std::ranges::sort(fits, {}, &RequestFit::residual_cycles);
   const RequestFit& best = fits.front();
-  Decision<RequestFit> decision{.basis = fmt::format("{} lanes at once leave {:.2f} cycles, of {:.2f} for a pass",
-                                                     best.lanes_at_once, best.residual_cycles, best.pass_cycles)};
+  Decision<RequestFit> decision{.basis =
+                                    fmt::format("{} lanes per request: residual {:.2f} cycles, {:.2f} cycles per pass",
+                                                best.lanes_at_once, best.residual_cycles, best.pass_cycles)};
   if (best.residual_cycles > parameters.max_residual * best.pass_cycles) {
-    decision.why_not = fmt::format("no number of lanes at once explains the cost: the best, {}, leaves {:.1f} cycles",
-                                   best.lanes_at_once, best.residual_cycles);
+    decision.why_not =
+        fmt::format("no number of lanes per request explains the cost: the best, {}, leaves {:.1f} cycles unexplained",
+                    best.lanes_at_once, best.residual_cycles);
   } else if (fits.size() > 1 &&
              std::pow(fits[1].residual_cycles, 2) < parameters.clear * std::pow(best.residual_cycles, 2)) {
-    decision.why_not =
-        fmt::format("{} lanes at once explain the cost about as well as {}", fits[1].lanes_at_once, best.lanes_at_once);
+    decision.why_not = fmt::format("{} lanes per request explain the cost about as well as {}", fits[1].lanes_at_once,
+                                   best.lanes_at_once);
   } else {
     decision.value = best;
   }

@@ -70,8 +70,9 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
     program.bytes = all * (program.warm_accesses + program.accesses) +
                     kLoadedLatencyParameters.beyond_caches * lab.last_cache_bytes();
     if (program.bytes > lab.info().max_array_bytes) {
-      throw NotSupportedError(fmt::format("loads of all SMs that find nothing in L2 need {} bytes; there are {} free",
-                                          program.bytes, lab.info().max_array_bytes));
+      throw NotSupportedError(
+          fmt::format("loads by all SMs that miss L2 need {} bytes of device memory, but only {} bytes are free",
+                      program.bytes, lab.info().max_array_bytes));
     }
     program.bytes -= program.bytes % kPointerBytes;
   }

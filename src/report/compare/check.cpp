@@ -76,10 +76,10 @@ bool is_of_quick_check(const ElementInfo& element, AttributeId attribute) {
 }
 
 std::string describe(const Difference& difference, const Tolerances& tolerances) {
-  std::string text = fmt::format("{} {}: {}, the baseline {}", difference.group, report::readable(difference.attribute),
+  std::string text = fmt::format("{} {}: {}, baseline {}", difference.group, report::readable(difference.attribute),
                                  report::side_text(difference.second), report::side_text(difference.first));
   if (difference.relative) {
-    text += fmt::format(", {} where {}% is tolerated", report::relative_text(difference),
+    text += fmt::format(", {}, tolerance {}%", report::relative_text(difference),
                         report::significant(100 * tolerance_for(difference, tolerances), 3));
   }
   return text;
@@ -96,15 +96,15 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) {
     const auto refuse = [&](const std::string& why) {
       throw UsageError(
-          fmt::format("--tolerance '{}': {}; write LATENCY, BANDWIDTH, SIZE, OTHER or an attribute's name, "
-                      "'=' and a percentage, as in LATENCY=5%,size=1%",
+          fmt::format("--tolerance '{}': {}; use LATENCY, BANDWIDTH, SIZE, OTHER or the name of an attribute, "
+                      "then '=' and a percentage, as in LATENCY=5%,size=1%",
                       entry, why));
     };
     const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos) refuse("there is no '='");
+    if (equals == std::string::npos) refuse("the '=' is missing");
     const std::string name = upper(entry.substr(0, equals));
     if (!tolerances.contains(name) && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
-      refuse(fmt::format("'{}' is no attribute", entry.substr(0, equals)));
+      refuse(fmt::format("unknown name '{}'", entry.substr(0, equals)));
     }
     std::string number = entry.substr(equals + 1);
     if (number.empty() || number.back() != '%') refuse("the '%' is missing");
@@ -112,7 +112,7 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
     char* end = nullptr;
     const double percent = std::strtod(number.c_str(), &end);
     if (number.empty() || *end != '\0' || !(percent >= 0) || !std::isfinite(percent)) {
-      refuse(fmt::format("'{}' is no percentage", number));
+      refuse(fmt::format("'{}' is not a percentage", number));
     }
     tolerances[name] = percent / 100;
   }
@@ -147,7 +147,11 @@ std::vector<std::string> quick_check_cells(const Topology& baseline) {
       cells.push_back(fmt::format("{}.{}", element.id, name));
     }
   }
-  if (cells.empty()) throw FormatError("the baseline has no measured latency, bandwidth or size of L2 to check");
+  if (cells.empty()) {
+    throw FormatError(
+        "the baseline has no measured latency, bandwidth or L2 size to check; save a new one with "
+        "'gputopo --json FILE'");
+  }
   return cells;
 }
 

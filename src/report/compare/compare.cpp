@@ -119,18 +119,18 @@ void add_notes(const SideNames& names, Comparison& result) {
   const Topology& second = *result.second;
   if (first.name != second.name || first.vendor != second.vendor) {
     result.other_devices.push_back(
-        fmt::format("{} is of {}, {} of {}", names.first, first.name, names.second, second.name));
+        fmt::format("different GPUs: {} is from {}, {} from {}", names.first, first.name, names.second, second.name));
   }
   if (first.simulated != second.simulated) {
-    result.other_devices.push_back(fmt::format("{} is of a SIMULATED device, {} is not",
+    result.other_devices.push_back(fmt::format("{} is from a SIMULATED GPU, {} is not",
                                                first.simulated ? names.first : names.second,
                                                first.simulated ? names.second : names.first));
   } else if (first.simulated) {
-    result.notes.push_back(fmt::format("{} and {} are of SIMULATED devices", names.first, names.second));
+    result.notes.push_back(fmt::format("{} and {} are from SIMULATED GPUs", names.first, names.second));
   }
   for (const auto& [report, name] : {std::pair(&first, &names.first), std::pair(&second, &names.second)}) {
     if (!report->complete)
-      result.notes.push_back(fmt::format("{} is INCOMPLETE: what it lacks is not compared", *name));
+      result.notes.push_back(fmt::format("{} is INCOMPLETE: its missing values are not compared", *name));
   }
 }
 

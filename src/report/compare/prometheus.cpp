@@ -77,7 +77,7 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
   add("check_violations", "Values that are worse than the baseline.", "",
       static_cast<double>(result.violations.size()));
   add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
-  add("check_notes", "Reasons why the comparison may mislead; the text format says them.", "",
+  add("check_notes", "Reasons why the comparison may mislead; the text format lists them.", "",
       static_cast<double>(result.notes.size()));
   for (const CheckResult::Violation& violation : result.violations) {
     if (violation.attribute.empty()) continue;

@@ -107,8 +107,9 @@ std::string published_text(const PublishedBeside& beside, const PublishedValue& 
 std::string to_published(const Topology& topology, const TerminalStyle& style) {
   const std::vector<PublishedBeside> all = published_beside(topology);
   std::string text =
-      paint(visible_line(device_title(topology)) + ": published beside measured", Tone::kStrong, style.colour) + "\n\n";
-  if (all.empty()) return text + "Of a GPU of this name nothing that was published is known to gputopo.\n";
+      paint(visible_line(device_title(topology)) + ": published and measured values", Tone::kStrong, style.colour) +
+      "\n\n";
+  if (all.empty()) return text + "gputopo knows no published values for a GPU of this name.\n";
   std::vector<std::string> unsaid;
   std::vector<std::string> sources;  // numbered in order of first use
   const auto number_of = [&](const std::string& source) {
@@ -133,10 +134,11 @@ std::string to_published(const Topology& topology, const TerminalStyle& style) {
   }
   text += "\n";
   for (std::size_t i = 0; i < sources.size(); ++i) text += wrap(fmt::format("[{}] ", i + 1), sources[i], style.width);
-  if (!unsaid.empty()) text += "\n" + wrap("Nobody said: ", fmt::format("{}", fmt::join(unsaid, ", ")), style.width);
+  if (!unsaid.empty())
+    text += "\n" + wrap("No published value: ", fmt::format("{}", fmt::join(unsaid, ", ")), style.width);
   return text + "\n" +
          wrap("",
-              fmt::format("{} values agree with one that was published, {} with none, of {} nobody said anything.",
+              fmt::format("{} values agree with a published value, {} agree with none, {} have no published value.",
                           agree, differ, unsaid.size()),
               style.width);
 }

@@ -121,7 +121,7 @@ void add_rates(const Topology& topology, bool is_of_chip, PhysicalMemory& memory
     if (is_of_chip) {
       memory.rate = of_chip + (of_unit.empty() ? "" : fmt::format(" ({})", of_unit));
     } else {
-      const std::string of_all = fmt::format("{} in all {}s", of_chip, unit_name(topology.vendor));
+      const std::string of_all = fmt::format("{} across all {}s", of_chip, unit_name(topology.vendor));
       memory.rate = of_unit.empty() ? of_all : of_unit;
       if (!of_unit.empty()) memory.notes.push_back(of_all);
     }

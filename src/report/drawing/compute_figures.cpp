@@ -213,8 +213,8 @@ Markup peaks_svg(const Topology& topology) {
   constexpr double kValues = 120;
   const double room = kFigureWidth - kNames - kValues;
   const double most = *bars.front().peak->number();
-  Markup text =
-      svg_opening_in_page("Peaks of arithmetic as bars", kFigureWidth, kRow * static_cast<double>(bars.size()) + 4);
+  Markup text = svg_opening_in_page("Bar chart of peak arithmetic throughput", kFigureWidth,
+                                    kRow * static_cast<double>(bars.size()) + 4);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double top = kRow * static_cast<double>(i) + 4;
     constexpr double kLeastWidth = 1;
@@ -261,13 +261,13 @@ Markup pipes_svg(const Topology& topology) {
     text += svg_text(4, kTop + begin + length / 2 + 4, "small strong", block.name);
   }
   text += svg_text(4, kTop + side + 18, "small faint",
-                   "framed: one unit; dark: both take as long as one after the other; dashed: not told apart");
+                   "framed: one unit; dark: no faster together than in sequence; dashed: undecided");
   return text + "</svg>\n";
 }
 
 std::vector<Chart> detail_curves(const Topology& topology) {
   std::vector<Chart> curves;
-  const Column warps{"warps", ColumnRole::kAxis, "warps of an SM", ""};
+  const Column warps{"warps", ColumnRole::kAxis, "warps per SM", ""};
   constexpr std::size_t kMostLines = 10;
   Chart rates = empty_chart("Throughput over warps", "throughput_by_warps", warps,
                             {"ops_per_clk", ColumnRole::kValue, "throughput", "ops/clk"});
@@ -280,13 +280,13 @@ std::vector<Chart> detail_curves(const Topology& topology) {
     add_checked_line(name, numbers_of(throughput, "warps_tried"), numbers_of(throughput, "throughput_by_warps"), rates);
   }
   add_unless_flat(std::move(rates), curves);
-  Chart barrier = empty_chart("Barrier over warps", "barrier_by_warps", warps,
+  Chart barrier = empty_chart("Barrier latency over warps", "barrier_by_warps", warps,
                               {"latency_cycles", ColumnRole::kValue, "latency", kCycles});
   const Attribute* latency = topology.find_attribute(ElementId::kControl, AttributeId::kBarrierLatency);
   add_checked_line("barrier", numbers_of(latency, "warps_tried"), numbers_of(latency, "cycles_by_warps"), barrier);
   add_unless_flat(std::move(barrier), curves);
   Chart branch =
-      empty_chart("Branch over its sides", "branch_by_sides", {"sides", ColumnRole::kAxis, "sides of the branch", ""},
+      empty_chart("Branch time over sides", "branch_by_sides", {"sides", ColumnRole::kAxis, "sides of the branch", ""},
                   {"branch_cycles", ColumnRole::kValue, "time", kCycles});
   const Attribute* cost = topology.find_attribute(ElementId::kControl, AttributeId::kDivergenceCost);
   add_checked_line("branch", numbers_of(cost, "sides_tried"), numbers_of(cost, "cycles_by_sides"), branch);

@@ -64,7 +64,7 @@ std::string name_of(Space space) {
     case Space::kGlobal:
       return "global loads";
     case Space::kGlobalBypassL1:
-      return "global loads past L1";
+      return "global loads that bypass L1";
     case Space::kReadOnly:
       return "read-only loads";
     case Space::kTexture:
@@ -88,7 +88,7 @@ const ElementInfo* data_cache(const MemoryElement& element) {
 
 // Adds the cost of TLB misses to the latency of device memory, for footprints beyond the caches' sweeps.
 CurveLine translation_line(const Topology& topology, double beyond) {
-  CurveLine line{"device memory, with what TLB misses add", {}};
+  CurveLine line{"device memory plus TLB misses", {}};
   const std::optional<double> memory = report::number_of(topology, ElementId::kDevice, AttributeId::kLatency);
   if (!memory) return line;
   for (const MemoryElement& element : topology.memory) {

@@ -41,10 +41,10 @@ class MarkupPlaces {
         continue;
       }
       const std::size_t index = places.pass_argument(next_argument);
-      if (index >= kCount) throw "a format names an argument that it is not given";
+      if (index >= kCount) throw "a format refers to a missing argument";
       places.check_place(arguments[index]);
     }
-    if (places.place_ != Place::kBetweenTags) throw "a format of markup ends within a tag, a script or a style";
+    if (places.place_ != Place::kBetweenTags) throw "a markup format ends inside a tag, a script or a style";
   }
 
  private:
@@ -60,7 +60,7 @@ class MarkupPlaces {
   // Returns the index of the argument.
   constexpr std::size_t pass_argument(std::size_t& next_argument) {
     const std::size_t end = format_.find('}', at_);
-    if (end == std::string_view::npos) throw "an argument of a format does not end";
+    if (end == std::string_view::npos) throw "a format has an argument without a closing brace";
     std::size_t index = 0;
     std::size_t digit = at_ + 1;
     for (; format_[digit] >= '0' && format_[digit] <= '9'; ++digit) {
@@ -120,11 +120,11 @@ class MarkupPlaces {
 
   constexpr void check_place(Inserted inserted) const {
     if (inserted == Inserted::kNumber || inserted == Inserted::kProgramText) return;
-    if (place_ == Place::kTag) throw "only numbers and program text may stand within a tag, outside of quotes";
-    if (place_ == Place::kRawText) throw "only numbers and program text may stand in a script or a style";
+    if (place_ == Place::kTag) throw "only numbers and program text are allowed inside a tag, outside quotes";
+    if (place_ == Place::kRawText) throw "only numbers and program text are allowed in a script or a style";
     if (place_ == Place::kBetweenTags) return;
-    if (inserted == Inserted::kMarkup) throw "markup may not stand in the value of an attribute";
-    if (is_obeyed() && !is_link_within_page()) throw "no text may stand in an address, a script or a style";
+    if (inserted == Inserted::kMarkup) throw "markup is not allowed in the value of an attribute";
+    if (is_obeyed() && !is_link_within_page()) throw "text is not allowed in an address, a script or a style";
   }
 
   std::string_view format_;

@@ -24,10 +24,10 @@ std::string figures_of(const PhysicalMemory& memory) {
   return fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
 }
 
-// ", 2 parts", ", 4 of them"; empty for one.
+// ", 2 partitions", ", 4 instances"; empty for one.
 std::string count_of(const PhysicalMemory& memory) {
   if (memory.instances <= 1) return "";
-  return fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them");
+  return fmt::format(", {} {}", memory.instances, memory.is_parted ? "partitions" : "instances");
 }
 
 struct BoxLine {
@@ -111,7 +111,7 @@ class BoxPlace {
 Markup names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double x, double y) {
   Markup text;
   for (int i = 1; i < memory.instances && !place.is_narrow(); ++i) {
-    const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
+    const std::string number = memory.is_parted ? fmt::format("partition {}", i + 1) : std::to_string(i + 1);
     text += svg_text(x + place.left(i) + 8, y + 17, "small faint", fitted(number, place.part() - 8, 12));
   }
   double line_y = y + 17;

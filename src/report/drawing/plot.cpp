@@ -212,7 +212,7 @@ Markup map_axes(const Chart& chart, const Frame& frame) {
       labels += down ? text_at(kLeft - 6, frame.bottom - at + 4, "end", "small faint", tick_text(value, axis.unit))
                      : text_at(kLeft + at, frame.bottom + 16, "middle", "small faint", tick_text(value, axis.unit));
     }
-    const std::string name = axis_label(axis) + (is_ordered ? "" : ", likes together");
+    const std::string name = axis_label(axis) + (is_ordered ? "" : ", grouped by similarity");
     labels += down ? name_down(frame, name) : name_along(frame, name);
   }
   const Range range = strengths_of(chart);
@@ -359,7 +359,7 @@ Markup plot_body(const Chart& chart) {
   const Frame frame = frame_of(chart);
   Markup text = text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
-    return text + text_at(kPlotWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
+    return text + text_at(kPlotWidth / 2, frame.height / 2, "middle", "small", "no samples to draw");
   }
   // Samples that surround an edge lie close to it, so marks outside the samples are not drawn.
   const Scale x(xs, chart.x.logarithmic, kLeft + 6, frame.right - 6);

@@ -182,7 +182,7 @@ class MapDrawing {
                   "</g>\n";
   }
 
-  // Cuts a long name at the front, because its last words say more: "part 12: 19 SMs".
+  // Cuts a long name at the front, because its last words say more: "partition 12: 19 SMs".
   static std::string heading(std::string text, double width) {
     constexpr double kBoldPx = 13.5;  // width factor of bold text
     while (text.size() > characters_in(width, kBoldPx)) {
@@ -301,7 +301,7 @@ Markup legends(const Chip& chip, bool with_heat, double right, double y) {
                                  counted(group.size(), chip.unit_name), unit_ranges(group)));
       text += markup("<path class=\"cell of-part-{}\" d=\"{}\"/>\n", part + 1,
                      path_box(left, y - kSwatch + 2, kSwatch, kSwatch));
-      text += svg_text(left + kSwatch + 4, y, "small faint", fmt::format("near part {}", part + 1)) + "</g>\n";
+      text += svg_text(left + kSwatch + 4, y, "small faint", fmt::format("partition {}", part + 1)) + "</g>\n";
     }
     text += "</g>\n";
   }

@@ -49,7 +49,7 @@ constexpr double kFramePadding = 8;
 // "One SM"; "TPC of 2 SMs" if a level of the map has groups of that size; "Shared by 1 to 2 CUs".
 std::string frame_title(const Chip& chip, const PhysicalMemory& memory) {
   const std::optional<std::size_t> level = level_of(chip, memory);
-  const bool has_name = level && chip.drawn[*level].name != "group" && !chip.drawn[*level].name.ends_with(" part");
+  const bool has_name = level && chip.drawn[*level].name != "group" && !chip.drawn[*level].name.ends_with(" partition");
   if (has_name) {
     const auto [least, most] = std::ranges::minmax(chip.drawn[*level].groups, {}, &report::Units::size);
     const std::string range = least.size() == most.size() ? "" : fmt::format("{} to ", least.size());
@@ -104,10 +104,11 @@ Markup frames_text(const std::vector<UnitFrame>& frames, std::size_t depth, doub
 }
 
 Markup ruler(double x, double y) {
-  return report::svg_text(x, y, "small faint",
-                          fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no "
-                                      "less than the text needs. Dashed: capacity unknown.",
-                                      px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
+  return report::svg_text(
+      x, y, "small faint",
+      fmt::format("Box height: logarithm of the capacity, {} px per doubling above {}, and at least the height of "
+                  "the text. Dashed: capacity unknown.",
+                  px(report::kPixelsPerDoubling), report::human_bytes(report::kLeastBytes)));
 }
 
 // Important warnings for readers who see only the drawing, one per line.

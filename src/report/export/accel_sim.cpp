@@ -47,7 +47,7 @@ class Lines {
   [[nodiscard]] static std::string why_not(const std::string& name, const Attribute* attribute) {
     if (attribute == nullptr) return name + " is not in the report";
     if (!attribute->available()) return fmt::format("{} is unavailable ({})", name, report::why_absent(*attribute));
-    return name + " is no number that fits";
+    return name + " is not a usable number";
   }
   [[nodiscard]] std::string why_not(ElementId element, AttributeId id) const {
     return why_not(fmt::format("{}.{}", to_string(element), to_string(id)), topology_.find_attribute(element, id));
@@ -67,7 +67,7 @@ class Lines {
   }
 
   void begin() {
-    comment("Accel-Sim's parameters of " + topology_.name + ", for util/tuner: append this to its stats.txt.");
+    comment("Accel-Sim parameters of " + topology_.name + " for util/tuner: append this file to its stats.txt.");
     comment(report::origin(topology_));
     for (const std::string& notice : report::notices(topology_)) comment(notice);
   }
@@ -84,7 +84,7 @@ class Lines {
         give(key, fmt::format("{}{}", major, minor));
       }
     } else {
-      lack("-gpgpu_compute_capability_major and all that follows from it", why_not(AttributeId::kComputeCapability));
+      lack("-gpgpu_compute_capability_major and the keys derived from it", why_not(AttributeId::kComputeCapability));
     }
     give_count("-gpgpu_shader_registers", AttributeId::kRegistersPerSm);
     give_count("-gpgpu_registers_per_block", AttributeId::kRegistersPerBlock);
@@ -117,12 +117,12 @@ class Lines {
     const bool is_hbm = *bits > kWidestGddr;
     const auto capability = report::capability_of(topology_);
     if (!is_hbm && (!capability || capability->first < kFirstMajorWithGddr5)) {
-      lack(kKey, "how the memory's clock and its commands go together is known of HBM and of GDDR5 and later");
+      lack(kKey, "the ratio of memory clock to command clock is known only for HBM and for GDDR5 and later");
       return;
     }
     comment(
-        fmt::format("the fourth clock is that of {}, which a bus of {} bits tells; the network and L2 are taken to "
-                    "have the SMs' clock",
+        fmt::format("the fourth clock is that of {}, inferred from a bus width of {} bits; the network and L2 are "
+                    "assumed to run at the SM clock",
                     is_hbm ? "HBM" : "GDDR", *bits));
     give(kKey, fmt::format("{0:.0f}:{0:.0f}:{0:.0f}:{1:.0f}", *core, is_hbm ? *memory : *memory / 2));
   }
@@ -138,8 +138,7 @@ class Lines {
     const bool is_whole = std::ranges::all_of(carve_outs, [](double bytes) { return bytes >= 0 && bytes < 1e9; });
     if (carve_outs.empty() || !is_whole) {
       for (const char* key : {"-gpgpu_shmem_option", "-gpgpu_unified_l1d_size"}) {
-        lack(key,
-             "l1.size does not tell what it is for each carve-out of shared memory; measure it: gputopo --only l1");
+        lack(key, "l1.size has no sizes for the carve-outs of shared memory; measure them: gputopo --only l1");
       }
       return;
     }
@@ -154,11 +153,11 @@ class Lines {
     constexpr std::string_view kKey = "-gpgpu_unified_l1d_size";
     constexpr double kUnitKib = 32;
     if (sizes.size() != carve_outs.size() || !(sizes.front() > 0 && sizes.front() < 1e9)) {
-      lack(kKey, "l1.size has no size for each carve-out");
+      lack(kKey, "l1.size lacks a valid size for a carve-out of shared memory");
       return;
     }
     const double kib = (sizes.front() + carve_outs.front()) / kBytesPerKib;
-    comment(fmt::format("measured {:.1f} KiB, rounded to what the L1 of 32 KiB that the tuner writes divides", kib));
+    comment(fmt::format("measured {:.1f} KiB, rounded to a multiple of the 32 KiB L1 that the tuner writes", kib));
     give(kKey, static_cast<std::int64_t>(std::lround(kib / kUnitKib) * static_cast<long>(kUnitKib)));
   }
 
@@ -170,7 +169,8 @@ class Lines {
     const auto far = number_of(topology_, farther, AttributeId::kLatency);
     const auto near = number_of(topology_, nearer, AttributeId::kLatency);
     if (!far || !near) return lack(key, why_not(far ? nearer : farther, AttributeId::kLatency));
-    if (*far < *near || *far > 1e9) return lack(key, "the farther level is not the slower one");
+    if (*far < *near || *far > 1e9)
+      return lack(key, "the farther level's latency is below the nearer level's, or above 1e9 cycles");
     give(key, std::llround(*far - *near));
   }
   void latencies() {
@@ -180,7 +180,7 @@ class Lines {
     give_difference("-dram_latency", ElementId::kDevice, ElementId::kL2);
   }
 
-  // "481 sets, 4 ways, lines of 128 B fetched by 32 B, write_through": the measured parts of a cache's geometry.
+  // "481 sets, 4 ways, 128 B lines, 32 B fetch granularity, write_through": the measured parts of a cache's geometry.
   [[nodiscard]] std::string geometry(ElementId element) const {
     struct Part {
       AttributeId id;
@@ -189,8 +189,8 @@ class Lines {
     constexpr Part kParts[] = {{AttributeId::kSize, "{} B"},
                                {AttributeId::kSets, "{} sets"},
                                {AttributeId::kWays, "{} ways"},
-                               {AttributeId::kLineSize, "lines of {} B"},
-                               {AttributeId::kFetchGranularity, "fetched by {} B"}};
+                               {AttributeId::kLineSize, "{} B lines"},
+                               {AttributeId::kFetchGranularity, "{} B fetch granularity"}};
     std::vector<std::string> parts;
     for (const Part& part : kParts) {
       if (const auto count = count_of(topology_, element, part.id)) {
@@ -210,7 +210,7 @@ class Lines {
                                                                   {"-gpgpu_cache:il1", ElementId::kIcacheL1},
                                                                   {"-gpgpu_tex_cache:l1", ElementId::kTexture}};
     for (const auto& [key, element] : kCaches) {
-      lack(key, fmt::format("its misses in flight (MSHRs, queues) are not measured; of {} known: {}",
+      lack(key, fmt::format("its misses in flight (MSHRs, queues) are not measured; known for {}: {}",
                             to_string(element), geometry(element)));
     }
   }
@@ -226,28 +226,29 @@ class Lines {
       const Attribute* latency =
           instruction == nullptr ? nullptr : find(instruction->attributes, AttributeId::kLatency);
       const std::string known = latency != nullptr && latency->available()
-                                    ? fmt::format("{} takes {}", operation, report::value_text(*latency))
-                                    : fmt::format("measure one: gputopo --only instructions.{}", operation);
+                                    ? fmt::format("the latency of {} is {}", operation, report::value_text(*latency))
+                                    : fmt::format("measure the latency: gputopo --only instructions.{}", operation);
       lack(fmt::format("-trace_opcode_latency_initiation_{}", unit),
-           fmt::format("how often one begins depends on the schedulers and units of an SM, which are not measured; {}",
-                       known));
+           fmt::format(
+               "the initiation interval depends on the schedulers and units of an SM, which are not measured; {}",
+               known));
     }
   }
 
   void rest() {
     constexpr std::pair<std::string_view, std::string_view> kUnknown[] = {
-        {"-gpgpu_n_mem", "the channels of memory are not measured"},
-        {"-gpgpu_n_sub_partition_per_mchannel", "the channels of memory are not measured"},
-        {"-gpgpu_dram_buswidth", "the channels of memory are not measured"},
-        {"-gpgpu_dram_burst_length", "the type of memory is not told"},
-        {"-dram_data_command_freq_ratio", "the type of memory is not told"},
-        {"-gpgpu_dram_timing_opt", "the timings of memory are not measured"},
-        {"-gpgpu_mem_addr_mapping", "how addresses are mapped to channels is not measured"},
-        {"-gpgpu_dram_scheduler", "the scheduler of memory is not measured"},
+        {"-gpgpu_n_mem", "memory channels are not measured"},
+        {"-gpgpu_n_sub_partition_per_mchannel", "memory channels are not measured"},
+        {"-gpgpu_dram_buswidth", "memory channels are not measured"},
+        {"-gpgpu_dram_burst_length", "the memory type is not reported"},
+        {"-dram_data_command_freq_ratio", "the memory type is not reported"},
+        {"-gpgpu_dram_timing_opt", "memory timings are not measured"},
+        {"-gpgpu_mem_addr_mapping", "the mapping of addresses to channels is not measured"},
+        {"-gpgpu_dram_scheduler", "the memory scheduler is not measured"},
         {"-gpgpu_pipeline_widths", "the units of an SM are not measured"},
-        {"-gpgpu_l1_banks", "the banks of L1 are not measured"},
-        {"-icnt_flit_size", "the network is not measured"},
-        {"-gpgpu_kernel_launch_latency", "launches are not measured"}};
+        {"-gpgpu_l1_banks", "L1 banks are not measured"},
+        {"-icnt_flit_size", "the on-chip network is not measured"},
+        {"-gpgpu_kernel_launch_latency", "the latency of kernel launches is not measured"}};
     for (const auto& [key, why] : kUnknown) lack(key, std::string(why));
   }
 
@@ -260,8 +261,8 @@ class Lines {
 std::string to_accel_sim(const Topology& topology) {
   if (vendor_of(topology.vendor) != Vendor::kNvidia) {
     throw FormatError(
-        "Accel-Sim simulates NVIDIA's GPUs, and this report is of another vendor's; "
-        "take --json or --csv");
+        "Accel-Sim simulates only NVIDIA GPUs, and this report describes another vendor's GPU; "
+        "use --json or --csv");
   }
   return Lines(topology).text();
 }

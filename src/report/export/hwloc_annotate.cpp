@@ -16,15 +16,15 @@ using report::shell_quoted;
 // hwloc names the GPU after the CUDA or ROCm library's device.
 constexpr std::string_view kBegin = R"(set -eu
 if [ $# -lt 2 ]; then
-  echo "usage: sh $0 HOST.xml OUTPUT.xml [NAME-OF-THE-GPU, {0} if not given]" >&2
+  echo "usage: sh $0 HOST.xml OUTPUT.xml [GPU-NAME, by default {0}]" >&2
   exit 2
 fi
 input=$1
 output=$2
 name=${{3:-{0}}}
-# hwloc-annotate says nothing of a name that is not there.
+# hwloc-annotate does not report an unknown name.
 if ! grep -qF "name=\"$name\"" "$input"; then
-  echo "$0: no device is called $name in $input; name another as the third argument" >&2
+  echo "$0: $input has no device named $name; give the name of the GPU as the third argument" >&2
   exit 1
 fi
 work=$(mktemp -d)
@@ -39,7 +39,8 @@ annotate() {{
 
 std::string to_hwloc_annotate(const Topology& topology) {
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
-  std::string text = "#!/bin/sh\n# What gputopo found out of a GPU, for the XML that lstopo wrote of its host.\n";
+  std::string text =
+      "#!/bin/sh\n# Adds the values that gputopo found for a GPU to the XML that lstopo wrote for its host.\n";
   text += fmt::format("# {}\n# {}\n", visible_line(topology.name), report::origin(topology));
   for (const std::string& notice : report::notices(topology)) text += fmt::format("# {}\n", notice);
   text += fmt::format(fmt::runtime(kBegin), is_amd ? "rsmi0" : "cuda0");

@@ -108,7 +108,7 @@ constexpr AttributeId kColumns[] = {AttributeId::kSize,    AttributeId::kLineSiz
                                     AttributeId::kLatency, AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth};
 
 std::string table(const Topology& topology) {
-  std::string caption = fmt::format("Memory hierarchy of {}, measured by {}, with half of each 95\\% interval.",
+  std::string caption = fmt::format("Memory hierarchy of {}, measured by {}, with half-widths of the 95\\% intervals.",
                                     latex(topology.name), latex(topology.generator));
   if (topology.simulated) caption += " \\textbf{SIMULATED}: values of a simulated GPU.";
   if (!topology.complete) caption += " \\textbf{INCOMPLETE}: the discovery ended early.";
@@ -152,8 +152,8 @@ std::string to_latex(const Topology& topology) {
   std::string text = comment(report::origin(topology));
   for (const std::string& notice : report::notices(topology)) text += comment(notice);
   return text + table(topology) +
-         "\\endinput\nLaTeX reads no further. BibTeX takes the entry from here, from a copy of this file called "
-         "NAME.bib.\n\n" +
+         "\\endinput\nLaTeX stops reading here. For BibTeX, copy this file to NAME.bib; BibTeX reads only the entry "
+         "below.\n\n" +
          entry(topology);
 }
 

@@ -80,7 +80,7 @@ class Rows {
     if (!capability) {
       throw FormatError(
           fmt::format("{} needs device.compute_capability, which the report does not have; discover the "
-                      "GPU again with a driver that tells it",
+                      "GPU again with a driver that reports it",
                       kMt4gCsvFormat));
     }
     const std::int64_t sms = number(AttributeId::kSmCount);
@@ -162,7 +162,8 @@ class Rows {
 
 std::string to_mt4g_csv(const Topology& topology) {
   if (vendor_of(topology.vendor) != Vendor::kNvidia) {
-    throw FormatError("MT4G 0.1 knew NVIDIA's GPUs alone, and this report is of another vendor's; take --mt4g-json");
+    throw FormatError(
+        "MT4G 0.1 supports only NVIDIA GPUs, and this report describes another vendor's GPU; use --mt4g-json");
   }
   return Rows(topology).text();
 }

@@ -183,7 +183,7 @@ SortedJson general_json(const Topology& topology) {
   if (!capability) {
     throw FormatError(
         fmt::format("{} needs device.compute_capability, which the report does not have; discover the GPU again with a "
-                    "driver that tells it",
+                    "driver that reports it",
                     kMt4gJsonFormat));
   }
   return {{"name", topology.name},

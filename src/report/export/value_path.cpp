@@ -52,7 +52,7 @@ std::optional<Attribute> identity_at(const Topology& topology, std::string_view 
   if (name == "simulated") return api_value(topology.simulated, "");
   for (const auto& [key, member] : kIdentity) {
     if (key != name) continue;
-    if ((topology.*member).empty()) return unavailable(Reason::kNotSupported, "the report does not tell");
+    if ((topology.*member).empty()) return unavailable(Reason::kNotSupported, "the report does not contain it");
     return api_value(topology.*member, "");
   }
   return std::nullopt;
@@ -95,7 +95,7 @@ std::vector<std::string> paths_of(const Topology& topology) {
 constexpr std::string_view kDetails = "details";
 constexpr std::string_view kConditions = "conditions";
 constexpr std::string_view kFields =
-    "value, unit, low, high, source, reason, detail, method, flags, details.NAME or conditions.NAME";
+    "value, unit, low, high, source, reason, detail, method, flags, details.NAME and conditions.NAME";
 
 bool is_field(std::string_view field) {
   const std::string_view first = split_at(field, field.find('.')).group;
@@ -228,7 +228,7 @@ std::string names_text(const NamedValues& named, std::string_view words) {
 void require_field(const Split& cut, const Topology* topology) {
   std::string advice;
   if (!is_field(cut.name)) {
-    advice = fmt::format("it has {}", kFields);
+    advice = fmt::format("its fields are {}", kFields);
   } else if (const auto attribute = topology == nullptr ? std::nullopt : attribute_at(*topology, cut.group)) {
     const bool is_detail = split_at(cut.name, cut.name.find('.')).group == kDetails;
     advice = names_text(is_detail ? attribute->details : attribute->conditions, is_detail ? kDetails : kConditions);
@@ -258,7 +258,7 @@ void require_known_path(std::string_view path, const Topology* topology) {
     std::vector<std::string> nearest = by_likeness(without_section(plain), std::move(known));
     nearest.erase(std::unique(nearest.begin(), nearest.end()), nearest.end());
     nearest.resize(std::min(nearest.size(), kMostNames));
-    advice = fmt::format("the nearest are {}", fmt::join(nearest, ", "));
+    advice = fmt::format("the closest names are {}", fmt::join(nearest, ", "));
   }
   throw UsageError(fmt::format("no value is called '{}'; {}", shown(std::string(path)), advice));
 }

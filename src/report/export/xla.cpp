@@ -75,7 +75,7 @@ class Target {
     field("device_memory_size", needed(topology_, kXlaFormat, ElementId::kDevice, AttributeId::kSize));
     field("l2_cache_size", needed(topology_, kXlaFormat, ElementId::kL2, AttributeId::kSize));
     if (const auto theory = report::count_of(topology_, AttributeId::kMemoryBandwidthTheoretical)) {
-      comment(fmt::format("measured; clock and width of the memory allow {}", *theory));
+      comment(fmt::format("measured; the theoretical bandwidth from memory clock and bus width is {}", *theory));
     } else {
       comment("measured");
     }
@@ -96,7 +96,7 @@ class Target {
       return;
     }
     const auto capability = report::capability_of(topology_);
-    if (!capability) return comment("cuda_compute_capability: the report does not tell");
+    if (!capability) return comment("cuda_compute_capability: the report has no valid compute capability");
     text_ += fmt::format("  cuda_compute_capability {{\n    major: {}\n    minor: {}\n  }}\n", capability->first,
                          capability->second);
   }

@@ -22,8 +22,8 @@ bool is_known(const Instruction& instruction) {
 Markup drawn(const char* heading, const Markup& svg, const std::string& link, ProgramText words) {
   if (svg.empty()) return {};
   return markup(
-      "<figure class=\"still\"><h3>{0}</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}, a "
-      "drawing\">{1}</div>\n<figcaption>{2} <a href=\"#{3}\">The evidence</a></figcaption></figure>\n",
+      "<figure class=\"still\"><h3>{0}</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"Drawing: {0}\">{1}</div>\n<figcaption>{2} <a href=\"#{3}\">Evidence</a></figcaption></figure>\n",
       heading, svg, words, link);
 }
 
@@ -94,7 +94,7 @@ Markup table_of_operations(const Topology& topology) {
   }
   if (rows.empty()) return {};
   const std::string missing =
-      without == 0 ? "" : fmt::format(" {} more without a value: the table of every value says why.", without);
+      without == 0 ? "" : fmt::format(" Operations without a value: {}. \"Every value\" gives the reasons.", without);
   return markup(
       "<h3>Operations</h3>\n<form class=\"filters\" id=\"operation-filters\" hidden><label>Search operations <input "
       "type=\"search\" id=\"operation-text\"></label>\n<label>Class <select "
@@ -103,21 +103,21 @@ Markup table_of_operations(const Topology& topology) {
       "<button type=\"button\" id=\"export-operations\">CSV of these operations</button> <span class=\"hint\" "
       "id=\"operation-count\" aria-live=\"polite\"></span></form>\n"
       "<div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-label=\"Table of operations\"><table "
-      "id=\"operations\"><thead><tr><th scope=\"col\">operation</th><th scope=\"col\">what it does</th><th "
+      "id=\"operations\"><thead><tr><th scope=\"col\">operation</th><th scope=\"col\">description</th><th "
       "scope=\"col\">class</th><th scope=\"col\">type</th><th scope=\"col\" class=\"number\">latency</th><th "
-      "scope=\"col\" class=\"number\">throughput of an SM</th><th scope=\"col\" class=\"number\">machine\n"
+      "scope=\"col\" class=\"number\">throughput per SM</th><th scope=\"col\" class=\"number\">machine\n"
       "instructions</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
-      "<p class=\"legend\">Operations are of one lane; {}.{}</p>\n",
+      "<p class=\"legend\">Operations are counted per lane; {}.{}</p>\n",
       options_of(classes), options_of(types), rows, marks_legend(used), missing);
 }
 
 }  // namespace
 
 Section compute_section(const Topology& topology, std::vector<PlacedChart>& charts) {
-  Markup text = drawn("Peaks of arithmetic", peaks_svg(topology), first_peak(topology),
-                      "The most that all SMs did together; a fused multiply-add is two operations.");
+  Markup text = drawn("Peak arithmetic throughput", peaks_svg(topology), first_peak(topology),
+                      "The highest throughput of all SMs together. A fused multiply-add counts as two operations.");
   text += drawn("Operations that share a unit", pipes_svg(topology), evidence_anchor("compute", "pipes"),
-                "How much longer two operations take beside one another, as a part of the shorter one's time.");
+                "Extra time of two operations that run together, as a fraction of the shorter operation's time.");
   Markup curves;
   for (Chart& curve : detail_curves(topology)) {
     curves += markup("<div><h3>{}</h3>\n{}</div>\n", curve.title, figure(charts.size(), curve));
@@ -126,7 +126,7 @@ Section compute_section(const Topology& topology, std::vector<PlacedChart>& char
   if (!curves.empty()) text += markup("<div class=\"beside\">\n{}</div>\n", curves);
   text += table_of_operations(topology);
   if (text.empty()) return {};
-  return section("", "h-compute", "What computes", "\n" + text);
+  return section("", "h-compute", "Compute", "\n" + text);
 }
 
 }  // namespace gputopo::report

@@ -32,11 +32,10 @@ Section glossary_section(const std::vector<ValueGroup>& groups) {
   if (entries.empty()) return {};
   Markup items;
   for (const auto& [words, entry] : entries) items += entry;
-  return section(
-      "folded", "h-methods", "Methods",
-      markup(
-          "\n<details id=\"methods\"><summary>{} that this page names</summary><dl class=\"methods\">{}</dl></details>",
-          entries.size(), items));
+  return section("folded", "h-methods", "Methods",
+                 markup("\n<details id=\"methods\"><summary>Methods on this page: {}</summary><dl "
+                        "class=\"methods\">{}</dl></details>",
+                        entries.size(), items));
 }
 
 }  // namespace gputopo::report

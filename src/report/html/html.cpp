@@ -45,7 +45,8 @@ Section warnings(const Topology& topology) {
   for (const std::string& warning : topology.warnings) {
     items += markup("<li>{}</li>\n", warning);
   }
-  if (!topology.complete) items += "<li>This discovery ended early: what was not reached is marked unavailable.</li>\n";
+  if (!topology.complete)
+    items += "<li>This discovery ended early. Values that it did not reach are marked unavailable.</li>\n";
   if (items.empty()) return {};
   return section("warnings", "h-warnings", "Warnings", markup("<ul>\n{}</ul>", items));
 }
@@ -147,10 +148,10 @@ Section advice(const Topology& topology) {
       links +=
           markup(" <a href=\"#{}\">{}</a>", evidence_anchor(group, attribute), report::json_path(group, attribute));
     }
-    items += markup("<dt>{}</dt><dd>{} <span class=\"grounds\">From{}</span></dd>\n", one.topic, one.text, links);
+    items += markup("<dt>{}</dt><dd>{} <span class=\"grounds\">Based on{}</span></dd>\n", one.topic, one.text, links);
   }
   if (items.empty()) return {};
-  return section("", "h-advice", "What to do with it", markup("\n<dl class=\"advice\">{}</dl>", items));
+  return section("", "h-advice", "Tuning advice", markup("\n<dl class=\"advice\">{}</dl>", items));
 }
 
 Markup value_row(const Group& group, const std::string& id, const Attribute& attribute) {
@@ -243,10 +244,10 @@ Markup evidence_of(const Group& group, const std::string& id, const Attribute& a
     Markup origin;
     switch (attribute.source) {
       case Source::kApi:
-        origin += "The vendor's interface says so.";
+        origin += "Reported by the vendor's interface.";
         break;
       case Source::kInferred:
-        origin += "Inferred: from a table or by arithmetic.";
+        origin += "Inferred from a table or by calculation.";
         break;
       default:
         break;
@@ -270,7 +271,7 @@ Markup evidence_of(const Group& group, const std::string& id, const Attribute& a
     facts += markup("<p class=\"flag\">Flagged by the consistency check: {}.</p>", readable(flag));
   }
   if (const std::string note = report::details_note(attribute); !note.empty()) {
-    facts += markup("<p class=\"note\">Of the details, {}.</p>", note);
+    facts += markup("<p class=\"note\">Note on the details: {}.</p>", note);
   }
   if (const auto beside = published.find({group.id, id}); beside != published.end()) facts += beside->second;
   facts += markup("<p class=\"path\"><code>{}</code></p>\n", report::json_path(group.id, id));
@@ -300,8 +301,8 @@ Section evidence(const std::vector<Group>& groups, const Published& published,
     } else {
       // Folded: a dozen reasons of one absent element are a single fact.
       text += markup(
-          "<details class=\"evidence nothing\"><summary><h3>{}</h3> <span class=\"value\">nothing is known of "
-          "it</span></summary>\n{}</details>\n",
+          "<details class=\"evidence nothing\"><summary><h3>{}</h3> <span class=\"value\">no value available"
+          "</span></summary>\n{}</details>\n",
           group.title, own);
     }
   }
@@ -324,7 +325,7 @@ Section timing(const Topology& topology) {
     rows += markup("<tr><td>{}</td><td class=\"number\">{:.3f}</td><td class=\"number\">{}</td></tr>\n", probe.probe,
                    probe.seconds, probe.programs);
   }
-  return section("folded", "h-run", "The run",
+  return section("folded", "h-run", "Measurement time",
                  markup("\n<details><summary>{:.2f} s in {} probes</summary><div class=\"scroll\" tabindex=\"0\" "
                         "role=\"region\" aria-label=\"Time of each probe\"><table><thead><tr><th "
                         "scope=\"col\">probe</th><th scope=\"col\" class=\"number\">seconds</th><th scope=\"col\" "

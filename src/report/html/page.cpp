@@ -80,7 +80,8 @@ std::string what_is_drawn(const Chart& chart) {
     case Plot::kBars:
       return fmt::format("{} at each {}", chart.y.label, chart.x.label);
     case Plot::kDensity:
-      return fmt::format("{} over {}, the darker the more often, and the mean", chart.y.label, chart.x.label);
+      return fmt::format("{} over {}, darker where more frequent, with the mean as a line", chart.y.label,
+                         chart.x.label);
     case Plot::kMap:
       return fmt::format("{} for each {} and {}", chart.weight.label, chart.x.label, chart.y.label);
     case Plot::kLine:
@@ -91,7 +92,7 @@ std::string what_is_drawn(const Chart& chart) {
   std::string drawn = fmt::format("{} over {}", chart.y.label, chart.x.label);
   if (chart.series.size() < 2) return drawn;
   const std::string labels = joined_labels(chart);
-  return drawn + (labels == chart.y.label ? ", a line each" : ", a line each for " + labels);
+  return drawn + (labels == chart.y.label ? ", one series each" : ", one series each for " + labels);
 }
 
 // "2000 rows, footprint 1 KiB to 2 MiB, latency 32 to 810 cycles".
@@ -128,11 +129,11 @@ Markup figure(std::size_t index, const Chart& chart) {
   }
   text += ".";
   if (chart.timer_cycles > 0) {
-    text += fmt::format(" {} of the timer are taken off; the samples as a table and as CSV have them.",
+    text += fmt::format(" The plot subtracts {} of timer overhead; the sample table and the CSV do not.",
                         human_value(chart.timer_cycles, kCycles));
   }
   if (const SampleTable& samples = chart.samples; samples.measured_rows != 0) {
-    text += fmt::format(" {} of {} rows are kept in this page.", samples.row_count(), samples.measured_rows);
+    text += fmt::format(" This page keeps {} of {} rows.", samples.row_count(), samples.measured_rows);
   }
   if (chart.series_left_out > 0) {
     text +=

@@ -45,16 +45,16 @@ Section published_section(const Topology& topology) {
                     items.empty() ? ProgramText("") : ProgramText("</dd>\n"), of_operations);
   }
   Markup text = markup(
-      "\n<p>{} of its numbers agree with one that was published of such a GPU, {} with none of those; the evidence of "
-      "each has them, with their sources.</p>\n",
+      "\n<p>Values that agree with a published value for a GPU of this name: {}. Values that differ from every "
+      "published value: {}. The evidence of each value lists the published values and their sources.</p>\n",
       agree, differ);
   if (!items.empty()) {
     text += markup(
-        "<details><summary>{} more: gputopo knows of nobody who published these</summary>\n<dl "
+        "<details><summary>Values without a published value known to gputopo: {}</summary>\n<dl "
         "class=\"unsaid\">{}</dd></dl></details>\n",
         unsaid, items);
   }
-  return section("", "h-published", "What is new", text);
+  return section("", "h-published", "Published values", text);
 }
 
 }  // namespace gputopo::report

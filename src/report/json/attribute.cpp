@@ -71,7 +71,7 @@ Attribute without_value(const Attribute& attribute) {
   result.low = result.high = std::nullopt;
   result.source = Source::kUnavailable;
   result.reason = Reason::kInconclusive;
-  result.detail = "what was measured gives no finite number";
+  result.detail = "the measurement did not give a finite number";
   return result;
 }
 
@@ -116,16 +116,17 @@ SampleTable read_samples(const Node& node) {
     for (const Node& value : column.elements()) {
       values.push_back(value.optional_number().value_or(std::numeric_limits<double>::quiet_NaN()));
     }
-    if (values.size() != table.data.front().size()) node.at("data").fail("columns of one length");
+    if (values.size() != table.data.front().size()) node.at("data").fail("a list of columns of equal length");
   }
-  if (table.data.size() != table.columns.size()) node.at("data").fail("a list for each of the columns");
+  if (table.data.size() != table.columns.size()) node.at("data").fail("a list with one entry per column");
   return table;
 }
 
 // For an empty list, the attribute's catalogue entry says what it would contain.
 Value read_value(const Node& node, const std::string& name) {
   Value value = node.value();
-  if (std::holds_alternative<std::monostate>(value)) node.fail("a value: what has none says its reason");
+  if (std::holds_alternative<std::monostate>(value))
+    node.fail("a value; an attribute without one needs the source 'unavailable' and a reason");
   const AttributeInfo* info = find_attribute(name);
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (info != nullptr && info->quantity == Quantity::kUnitGroups && texts != nullptr && texts->empty()) {

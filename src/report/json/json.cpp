@@ -88,7 +88,7 @@ void check_is_ours(const Json& json) {
   const bool ours = json.is_object() && json.contains("schema_version") && json["schema_version"].is_number_integer() &&
                     json.contains("generator") && json["generator"].is_string() &&
                     json["generator"].get<std::string>().rfind("gputopo", 0) == 0;
-  if (!ours) throw FormatError("not a gputopo report: give a file that 'gputopo --json FILE' wrote");
+  if (!ours) throw FormatError("not a gputopo report: use a JSON report written by 'gputopo --json FILE'");
   const auto version = json["schema_version"].get<std::int64_t>();
   if (version != kSchemaVersion) {
     throw FormatError(
@@ -103,7 +103,8 @@ Json parse_document(std::string_view text) {
     return parse_json<Json>(text);
   } catch (const FormatError& error) {
     throw FormatError(
-        fmt::format("not a gputopo report: {}, or it was cut short there; give a file that 'gputopo --json FILE' wrote",
+        fmt::format("not a gputopo report: {}, or the file is truncated there; use a JSON report written by "
+                    "'gputopo --json FILE'",
                     error.what()));
   }
 }

@@ -48,7 +48,7 @@ class Node {
   [[nodiscard]] bool is_object() const { return json_->is_object(); }
 
   [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) fail("a text");
+    if (!json_->is_string()) fail("a string");
     return json_->get<std::string>();
   }
   [[nodiscard]] bool boolean() const {
@@ -78,7 +78,7 @@ class Node {
       std::vector<std::uint32_t>& members = result.groups.emplace_back();
       for (const Node& member : group.elements()) {
         const std::int64_t unit = member.integer();
-        if (unit < 0 || unit >= limits::kMaxSms) member.fail("the number of an SM");
+        if (unit < 0 || unit >= limits::kMaxSms) member.fail("an SM number");
         members.push_back(static_cast<std::uint32_t>(unit));
       }
     }

@@ -145,7 +145,7 @@ std::string list_of(const std::vector<ChartMark>& marks, bool across) {
     const std::string label = visible_line(mark.label);  // titles come from an untrusted file
     std::string text = across ? label : fmt::format("{} {}", texts.size() + 1, label);
     if (mark.low && mark.high) {
-      text += fmt::format(" (misses from {}, nothing hits at {})", report::human_value(*mark.low, "B"),
+      text += fmt::format(" (first misses at {}, nothing hits at {})", report::human_value(*mark.low, "B"),
                           report::human_value(*mark.high, "B"));
     }
     texts.push_back(std::move(text));
@@ -161,7 +161,7 @@ struct Labels {
 
 Labels labels_of(const Chart& chart) {
   constexpr double kGiga = 1e9;
-  return chart.y.unit == "B/s" ? Labels{"GB/s of ", kGiga} : Labels{"cycles of ", 1};
+  return chart.y.unit == "B/s" ? Labels{"GB/s: ", kGiga} : Labels{"cycles: ", 1};
 }
 
 std::string plot_text(const Chart& chart, const TerminalStyle& style) {

@@ -107,7 +107,7 @@ std::string pipes_text(const Topology& topology, int width) {
   if (units == nullptr) return "";
   const Value* detail = pipes->find_detail("lanes_per_clk");
   const auto* widths = detail == nullptr ? nullptr : std::get_if<std::vector<double>>(detail);
-  std::string text = "execution units, with lanes a clock:\n";
+  std::string text = "execution units, with lanes per clock:\n";
   for (std::size_t i = 0; i < units->size(); ++i) {
     const bool has_width = widths != nullptr && i < widths->size();
     text += wrap("  ", fmt::format("{}{}", (*units)[i], has_width ? ", " + significant((*widths)[i], 3) : ""), width);
@@ -140,7 +140,7 @@ std::string instructions_text(const std::vector<Instruction>& instructions, cons
   if (shown.empty()) return "";
   std::size_t beside = std::min(kMostBeside, shown.size());
   while (beside > 1 && table_width(table_of(shown, beside), style) > static_cast<std::size_t>(style.width)) --beside;
-  const std::string legend = "latency of an operation in cycles, operations of a lane per clock and SM; ";
+  const std::string legend = "cycles: latency of an operation; /clk: operations per clock and SM, counted per lane; ";
   return render(table_of(shown, beside), style) + peaks_text(instructions, style.width) +
          paint(wrap("", legend + marks_legend(used), style.width), Tone::kFaint, style.colour);
 }

@@ -47,7 +47,7 @@ void add_row(TextTable& table, const Row& row) {
 
 std::vector<Row> rows_of(const Topology& topology, const Profile& profile) {
   std::vector<Row> rows;
-  Row small{.name = "those under half a ms"};
+  Row small{.name = "probes under 0.5 ms"};
   Row sum{.name = "all"};
   for (const ProbeTime& time : topology.timing) {
     const Row row{time.probe, time.seconds, time.programs, time.device.value_or(DeviceTimes{})};
@@ -75,7 +75,7 @@ std::vector<Row> rows_of(const Topology& topology, const Profile& profile) {
 TextTable table_of_calls(std::vector<NamedCallTimes> calls) {
   std::ranges::stable_sort(calls, std::greater<>(), [](const NamedCallTimes& call) { return call.times.seconds; });
   TextTable table{.columns = {{"call", Align::kLeft},
-                              {"times", Align::kRight},
+                              {"count", Align::kRight},
                               {"ms", Align::kRight},
                               {"us each", Align::kRight},
                               {"column", Align::kLeft}},
@@ -104,7 +104,7 @@ std::string profile_text(const Topology& topology) {
   for (const Row& row : rows_of(shown, *shown.profile)) add_row(table, row);
   const report::TextStyle style{.width = static_cast<int>(table_width(table, {}))};
   std::string text = render(table, style);
-  text += "times in ms; GPU: kernels ran; compile to other: calls of the driver; host: the rest, analysis above all\n";
+  text += "times in ms; GPU: running kernels; compile to other: driver calls; host: the rest, mostly analysis\n";
   if (!shown.profile->calls.empty()) text += "\n" + render(table_of_calls(shown.profile->calls), style);
   return text;
 }

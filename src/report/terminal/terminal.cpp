@@ -137,7 +137,7 @@ std::string advice_text(const Topology& topology, int width) {
     text += report::wrap(fmt::format("  {}: ", advice.topic),
                          fmt::format("{} [{}]", advice.text, report::grounds_text(advice)), width);
   }
-  return text.empty() ? "" : "What to do with it, and the values that it follows from:\n" + text;
+  return text.empty() ? "" : "Tuning advice, and the values used (in brackets):\n" + text;
 }
 
 int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
@@ -235,7 +235,7 @@ bool fill_screen(const std::vector<std::string>& further, const std::vector<std:
   left_out += take_what_fits(reasons, left, screen.notes);
   if (!screen.notes.empty() && !has_notes) screen.notes.insert(0, kUnavailable);
   if (left_out > 0) {
-    const std::string text = fmt::format("{} more note{}: no room here; --long shows everything, and so does a pipe.",
+    const std::string text = fmt::format("{} more note{} did not fit; use --long or a pipe to see everything.",
                                          left_out, left_out == 1 ? "" : "s");
     screen.more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
   }

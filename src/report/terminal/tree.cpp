@@ -107,12 +107,12 @@ Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   const std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
   Lines own = {cut(heading + ", each with", inner)};
   for (const PhysicalMemory& memory : chip.in_unit) {
-    const std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
+    const std::string extra = memory.instances > 1 ? fmt::format(", {} instances", memory.instances) : "";
     if (memory.shared_by.empty()) {
       append(own, framed(described(memory, extra, inner - 4), inner, strokes));
     } else {
       append(shared,
-             framed(described(memory, fmt::format("{}, one for {}", extra, memory.shared_by), inner), width, strokes));
+             framed(described(memory, fmt::format("{}, one per {}", extra, memory.shared_by), inner), width, strokes));
     }
   }
   append(shared, framed(own, width, strokes));
@@ -129,8 +129,8 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
   const PhysicalMemory& memory = chip.on_chip[depth - 1];
   std::string extra;
   if (memory.instances > 1)
-    extra = memory.is_parted ? fmt::format(", in {} parts", memory.instances)
-                             : fmt::format(", {} of them", memory.instances);
+    extra = memory.is_parted ? fmt::format(", in {} partitions", memory.instances)
+                             : fmt::format(", {} instances", memory.instances);
   Lines lines = described(memory, extra, width - 4);
   append(lines, chip_lines(chip, depth - 1, width - 4, strokes));
   return framed(lines, width, strokes);

@@ -59,14 +59,15 @@ std::string bytes_in_flight(const Topology& topology, Grounds& grounds, ElementI
   if (!rate || !latency || !(*rate > 0) || !(*latency > 0)) return "";
   const std::string unit = unit_name(topology.vendor);
   const double in_flight = *rate * *latency;
-  std::string text = fmt::format("{} in flight in each {} keep {} busy ({} B/clk/{} for {} cycles)", bytes(in_flight),
-                                 unit, info_of(element).title, significant(*rate, 4), unit, significant(*latency, 4));
+  std::string text =
+      fmt::format("Keep {} in flight in each {} to saturate {} ({} B/clk/{} for {} cycles)", bytes(in_flight), unit,
+                  info_of(element).title, significant(*rate, 4), unit, significant(*latency, 4));
   if (const std::optional<double> threads = grounds.compute(AttributeId::kMaxThreadsPerSm); threads && *threads > 0) {
-    text += fmt::format(": {} B of each of its {} threads", significant(std::ceil(in_flight / *threads), 6), *threads);
+    text += fmt::format(": {} B per thread with {} threads", significant(std::ceil(in_flight / *threads), 6), *threads);
   }
   const std::optional<double> knee =
       detail_of(grounds.attribute(element, AttributeId::kLoadedLatency), "knee_bytes_in_flight");
-  return text + (knee ? fmt::format("; under load latency was seen to rise from {} on", bytes(*knee)) : "") + ".";
+  return text + (knee ? fmt::format("; the loaded latency starts to rise at {}", bytes(*knee)) : "") + ".";
 }
 
 // "227 KiB for 1, 113.5 KiB for 2": shares of a resource that several blocks divide.
@@ -88,7 +89,7 @@ std::string shared_tiles(const Topology& topology, Grounds& grounds) {
   const auto of_each = [&](int blocks) {
     return std::max(0.0, std::min(std::floor(*size / blocks / unit) * unit - reserved, most));
   };
-  return fmt::format("The largest tile of a block, for so many blocks on each {}: {}.", unit_name(topology.vendor),
+  return fmt::format("The largest tile per block, by the number of blocks on each {}: {}.", unit_name(topology.vendor),
                      for_blocks(of_each));
 }
 
@@ -99,13 +100,13 @@ std::string l2_tiles(const Topology& topology, Grounds& grounds) {
   if (!size || !units || !(*size > 0) || !(*units > 0)) return "";
   const double sharers = *units / std::max(1.0, dies.value_or(1));  // each AMD die has its own L2
   std::string text =
-      fmt::format("The part of L2 that a block may use, for so many blocks on each {}: {}.", unit_name(topology.vendor),
+      fmt::format("The share of L2 per block, by the number of blocks on each {}: {}.", unit_name(topology.vendor),
                   for_blocks([&](int blocks) { return *size / sharers / blocks; }));
   const std::optional<double> near =
       detail_of(grounds.attribute(ElementId::kL2, AttributeId::kPartitions), "near_bytes");
   const Attribute* latency = near ? grounds.attribute(ElementId::kL2, AttributeId::kLatency) : nullptr;
   if (latency != nullptr) {
-    text += fmt::format(" What all SMs read stays near each up to {}, beyond that it is far ({}).", bytes(*near),
+    text += fmt::format(" Up to {} of data that all SMs read stays near every SM; the rest is far ({}).", bytes(*near),
                         latency_text(*latency));
   }
   return text;
@@ -118,8 +119,8 @@ std::string carve_out(const Topology& topology, Grounds& grounds) {
   if (carved.empty() || carved.size() != left.size()) return "";
   const std::size_t middle = carved.size() / 2;
   return fmt::format(
-      "L1 is {} with {} of shared memory carved out, {} with {}, {} with {}: ask for no more than the blocks on an SM "
-      "use together.",
+      "L1 holds {} with a shared-memory carve-out of {}, {} with {}, {} with {}: request no more shared memory than "
+      "the blocks on an SM use together.",
       bytes(left.front()), bytes(carved.front()), bytes(left[middle]), bytes(carved[middle]), bytes(left.back()),
       bytes(carved.back()));
 }
@@ -130,9 +131,9 @@ std::string strides(const Topology& topology, Grounds& grounds) {
   if (!fetched || !(*fetched > 0)) return "";
   constexpr double kWord = 4;
   std::string text =
-      fmt::format("A miss of L1 brings in {}: words of {} B at a stride of {} or more use {}% of what is moved.",
+      fmt::format("An L1 miss fetches {}: words of {} B at a stride of {} or more use {}% of the fetched bytes.",
                   bytes(*fetched), kWord, bytes(*fetched), significant(100 * kWord / *fetched, 3));
-  if (line && *line > 0) text += fmt::format(" Rows that begin at multiples of {} share no line.", bytes(*line));
+  if (line && *line > 0) text += fmt::format(" Rows that start at multiples of {} share no line.", bytes(*line));
   return text;
 }
 
@@ -143,12 +144,13 @@ std::string banks(const Topology& topology, Grounds& grounds) {
   const Attribute* cost = grounds.attribute(memory, AttributeId::kConflictCost);
   if (!banks || !width || cost == nullptr || !cost->number() || !(*banks > 0) || !(*width > 0)) return "";
   std::string text = fmt::format(
-      "At a stride of {} all lanes meet in one of {} banks, and each after the first costs {}: pad such rows by {}.",
+      "At a stride of {}, all lanes access the same one of {} banks, and each lane after the first costs {}: "
+      "pad such rows by {}.",
       bytes(*banks * *width), significant(*banks, 6), value_text(*cost), bytes(*width));
   const std::optional<double> free = detail_of(cost, "conflict_free_cycles");
   const std::optional<double> worst = detail_of(cost, "worst_cycles");
   if (free && worst) {
-    text += fmt::format(" A load without conflicts takes {} cycles, the worst {}.", significant(*free, 4),
+    text += fmt::format(" A load without conflicts takes {} cycles, the worst case {}.", significant(*free, 4),
                         significant(*worst, 4));
   }
   return text;
@@ -159,14 +161,15 @@ std::string pages(Grounds& grounds) {
   for (const ElementId tlb : {ElementId::kTlbL1, ElementId::kTlbL2, ElementId::kTlbL3}) {
     const std::optional<double> reach = grounds.number(tlb, AttributeId::kReach);
     if (!reach) break;
-    text += fmt::format("{}{}", text.empty() ? "Random accesses over more than " : "; over more than ", bytes(*reach));
+    text += fmt::format("{}{}", text.empty() ? "Random accesses over more than " : "; accesses over more than ",
+                        bytes(*reach));
     const Attribute* penalty = grounds.attribute(tlb, AttributeId::kMissPenalty);
-    text += penalty == nullptr || !penalty->number() ? std::string(" miss the next TLB, too")
+    text += penalty == nullptr || !penalty->number() ? std::string(" miss one more TLB level")
                                                      : fmt::format(" take {} longer", value_text(*penalty));
   }
   if (text.empty()) return "";
   if (const Attribute* entry = grounds.attribute(ElementId::kTlbL1, AttributeId::kEntryBytes)) {
-    text += fmt::format("; an entry of the first TLB covers {}, so neighbours within that cost nothing",
+    text += fmt::format("; an entry of the first TLB covers {}, so further accesses within that range cost nothing",
                         value_text(*entry));
   }
   return text + ".";

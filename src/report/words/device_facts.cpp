@@ -39,9 +39,9 @@ std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
       {AttributeId::kComputeCapability, "compute capability {}"},
       {AttributeId::kSmCount, "{} {unit}s"},
       {AttributeId::kCoresPerSm, "{} cores per {unit}"},
-      {AttributeId::kSmClockMax, "{} at most"},
-      {AttributeId::kSmClock, "{} while measured"},
-      {AttributeId::kMemoryBandwidthTheoretical, "memory {} in theory"},
+      {AttributeId::kSmClockMax, "at most {}"},
+      {AttributeId::kSmClock, "{} while measuring"},
+      {AttributeId::kMemoryBandwidthTheoretical, "theoretical memory bandwidth {}"},
       {AttributeId::kDriverVersion, "driver {}"},
   };
   std::vector<std::string> facts;

@@ -39,19 +39,20 @@ Shares shares_of(const Topology& full, const Topology& instance) {
 void require_pair(const Topology& full, const Topology& instance, const Shares& shares) {
   if (find(instance.device, AttributeId::kInstanceProfile) == nullptr) {
     throw UsageError(
-        "the report behind --instance is of no instance: it has no instance_profile; measure it with gputopo inside "
-        "the "
-        "MIG instance or the partition");
+        "the report given to --instance does not describe an instance: it has no instance_profile; measure it with "
+        "gputopo inside the MIG instance or the partition");
   }
   if (find(full.device, AttributeId::kInstanceProfile) != nullptr) {
     throw UsageError(
-        "the report to show is of an instance itself: give that of the whole GPU, and the other to --instance");
+        "the report to show describes an instance; show the report of the whole GPU, and give the report of the "
+        "instance to --instance");
   }
   if (full.vendor != instance.vendor || full.architecture != instance.architecture) {
-    throw UsageError(fmt::format("the reports are of two kinds of GPU: {} and {}", full.name, instance.name));
+    throw UsageError(fmt::format("the reports describe two kinds of GPU: {} and {}", full.name, instance.name));
   }
   if (shares.sms.value_or(1) > 1) {
-    throw UsageError(fmt::format("the instance has more SMs than {}: the reports are of two kinds of GPU", full.name));
+    throw UsageError(
+        fmt::format("the instance has more SMs than {}: the reports describe two kinds of GPU", full.name));
   }
 }
 
@@ -102,13 +103,14 @@ Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shar
   if (!full.available() || kind == SharedOut::kNot) return taken(full);
   if (kind == SharedOut::kUnknown) {
     return unavailable(Reason::kNotSupported,
-                       "it names SMs, and those of an instance have other numbers: measure it there");
+                       "the value names SMs, and an instance has its own SM numbers: measure it inside the instance");
   }
   const std::optional<double> share = kind == SharedOut::kBySms    ? shares.sms
                                       : kind == SharedOut::kByDies ? shares.compute
                                                                    : shares.memory;
   if (!share || !full.number()) {
-    return unavailable(Reason::kNotSupported, "how much of it the instance has is not told: measure it there");
+    return unavailable(Reason::kNotSupported,
+                       "the reports do not give the instance's share of this value: measure it inside the instance");
   }
   return scaled(full, *share);
 }
@@ -165,10 +167,10 @@ Topology instance_of(const Topology& full, const Topology& instance) {
     get_or_add(view.compute, AttributeId::kPipes) = taken(*pipes);
   }
   view.complete = full.complete && instance.complete;
-  view.warnings.push_back(fmt::format(
-      "what was not measured in the instance is of a report of the whole GPU, {} of {}: per SM as it is, else the "
-      "instance's share (inferred)",
-      full.name, full.timestamp));
+  view.warnings.push_back(
+      fmt::format("values that were not measured in the instance are from a report of the whole GPU ({}, {}): sums "
+                  "over the GPU are scaled to the instance's share (inferred), other values are unchanged",
+                  full.name, full.timestamp));
   return view;
 }
 

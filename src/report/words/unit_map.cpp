@@ -75,7 +75,7 @@ bool lies_within(const std::vector<Units>& inner, const std::vector<Units>& oute
 }
 
 UnitLevel parts_of(const MemoryElement& element) {
-  return {element.title + " part", "near one part of the " + element.title, true,
+  return {element.title + " partition", "near one partition of the " + element.title, true,
           map_of(find(element.attributes, AttributeId::kNearSms))};
 }
 

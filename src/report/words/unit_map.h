@@ -15,7 +15,7 @@ inline constexpr const char* kOnOneDie = "on one die";
 
 struct UnitLevel {
   std::string name;    // name of one group: "L2 partition 1" if numbered, otherwise "GPC"
-  std::string shared;  // what the members share: "near one part of the L2 cache"
+  std::string shared;  // what the members share: "near one partition of the L2 cache"
   bool numbered = false;
   std::vector<Units> groups;
 };

@@ -143,8 +143,8 @@ std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& at
 
 std::string details_note(const Attribute& attribute) {
   const bool is_of_others = attribute.method == "untimed_chain" && attribute.find_detail("minimum_cycles") != nullptr;
-  return is_of_others ? "minimum to maximum are of loads timed one by one, less the timer; the value is of a chain "
-                        "without a clock in it, and may lie a cycle off them"
+  return is_of_others ? "minimum to maximum are from loads timed one by one, minus the timer cost; the value is from "
+                        "an untimed chain and may differ from them by a cycle"
                       : "";
 }
 

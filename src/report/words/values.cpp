@@ -35,10 +35,11 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
   if (attribute != nullptr && !attribute->available()) {
     why = fmt::format("which is unavailable ({})", visible_line(why_absent(*attribute)));
     const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
-    if (is_final) advice = "it cannot hold a GPU that has none";
-    if (attribute->reason == Reason::kNotSupported) advice = "this GPU, or its driver, does not let it be known";
+    if (is_final) advice = "the format cannot describe a GPU without it";
+    if (attribute->reason == Reason::kNotSupported)
+      advice = "it cannot be measured on this GPU, or its driver does not report it";
   } else if (attribute != nullptr) {
-    why = "which is no number that it can hold";
+    why = "which is not a number that the format can hold";
   }
   throw FormatError(fmt::format("{} needs {}, {}; {}", format, name, why, advice));
 }
@@ -100,10 +101,10 @@ std::int64_t needed(const Topology& topology, std::string_view format, ElementId
 
 std::int64_t needed(const Topology& topology, std::string_view format, AttributeId attribute) {
   const bool is_compute = info_of(attribute).group == AttributeGroup::kCompute;
-  return needed_number(count_of(topology, attribute), format,
-                       fmt::format("{}.{}", is_compute ? "compute" : "device", to_string(attribute)),
-                       of_device(topology, attribute),
-                       "every discovery reads it from the driver: discover the GPU again with one that tells it");
+  return needed_number(
+      count_of(topology, attribute), format,
+      fmt::format("{}.{}", is_compute ? "compute" : "device", to_string(attribute)), of_device(topology, attribute),
+      "every discovery reads it from the driver: discover the GPU again with a driver that reports it");
 }
 
 ElementId first_level(const Topology& topology) {
@@ -148,7 +149,7 @@ std::vector<double> numbers_of(const Attribute* attribute, std::string_view deta
 std::vector<std::string> notices(const Topology& topology) {
   std::vector<std::string> lines;
   if (topology.simulated) lines.emplace_back("SIMULATED: these are values of a simulated GPU");
-  if (!topology.complete) lines.emplace_back("INCOMPLETE: the discovery ended before all was measured");
+  if (!topology.complete) lines.emplace_back("INCOMPLETE: the discovery ended before everything was measured");
   for (const std::string& warning : topology.warnings) lines.push_back(visible_line("warning: " + warning));
   return lines;
 }

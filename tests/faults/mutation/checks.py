@@ -15,7 +15,7 @@ COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 RAW_EXCEPTIONS = re.compile(r"what\(\)|std::|nlohmann|\[json\.|filesystem error|bad_alloc|bad_array|terminate called|basic_string|"
                             r"vector::|\bsto(?:i|l|f|d|ul|ll|ld|ull)\b|map::at|_M_|invalid_argument|out_of_range|bad optional|bad_variant|"
                             r"regex_error|bad_function_call|__throw|Assertion|assertion|runtime error|Sanitizer|length_error|"
-                            r"\bfmt::|invalid (format|type specifier)|std\.|a fault of gputopo itself", re.A)
+                            r"\bfmt::|invalid (format|type specifier)|std\.|internal error in gputopo", re.A)
 MOST_MESSAGES = 30
 LONGEST_MESSAGE = 4100
 

@@ -1,19 +1,19 @@
 #!/bin/sh
-# What gputopo found out of a GPU, for the XML that lstopo wrote of its host.
+# Adds the values that gputopo found for a GPU to the XML that lstopo wrote for its host.
 # AMD Instinct MI300X
 # gputopo 0.1.0, measured 2026-11-24T01:19:51Z
 # SIMULATED: these are values of a simulated GPU
 set -eu
 if [ $# -lt 2 ]; then
-  echo "usage: sh $0 HOST.xml OUTPUT.xml [NAME-OF-THE-GPU, rsmi0 if not given]" >&2
+  echo "usage: sh $0 HOST.xml OUTPUT.xml [GPU-NAME, by default rsmi0]" >&2
   exit 2
 fi
 input=$1
 output=$2
 name=${3:-rsmi0}
-# hwloc-annotate says nothing of a name that is not there.
+# hwloc-annotate does not report an unknown name.
 if ! grep -qF "name=\"$name\"" "$input"; then
-  echo "$0: no device is called $name in $input; name another as the third argument" >&2
+  echo "$0: $input has no device named $name; give the name of the GPU as the third argument" >&2
   exit 1
 fi
 work=$(mktemp -d)

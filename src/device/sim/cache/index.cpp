@@ -20,7 +20,7 @@ std::uint64_t set_count(const CacheSpec& spec, std::uint64_t lines) {
   if (spec.ways == 0) return 1;
   if (spec.replacement == Replacement::kTreePlru) {
     if (lines % spec.ways != 0) {
-      throw FormatError(fmt::format("{} lines are no whole sets of {} ways", lines, spec.ways));
+      throw FormatError(fmt::format("{} lines cannot be divided into sets of {} ways", lines, spec.ways));
     }
     return lines / spec.ways;
   }
@@ -43,25 +43,24 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
                          .lines_in_a_row = std::max(1u, spec.set_interleave_bytes / spec.line_bytes)};
   if (spec.set_ways.empty()) {
     const std::uint64_t lines = usable_bytes / spec.line_bytes;
-    if (lines == 0) throw FormatError(fmt::format("{} bytes hold no line", usable_bytes));
+    if (lines == 0) throw FormatError(fmt::format("{} bytes cannot hold one line", usable_bytes));
     geometry.set_ways = even_sets(lines, set_count(spec, lines));
   }
   const std::size_t sets = geometry.set_ways.size();
   if (spec.index == IndexHash::kXorFold && !std::has_single_bit(sets)) {
-    throw FormatError(fmt::format("xor_fold needs a power of two of sets, not {}", sets));
+    throw FormatError(fmt::format("xor_fold requires the number of sets to be a power of two, not {}", sets));
   }
   const std::uint32_t most_ways = most_ways_of(geometry);
-  if (most_ways > kMaxWays)
-    throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
+  if (most_ways > kMaxWays) throw FormatError(fmt::format("{} ways exceed the maximum of {}", most_ways, kMaxWays));
   const auto is_odd = [](std::uint32_t ways) { return !std::has_single_bit(ways); };
   if (spec.replacement == Replacement::kTreePlru && std::ranges::any_of(geometry.set_ways, is_odd)) {
-    throw FormatError("tree_plru needs a power of two of ways");
+    throw FormatError("tree_plru requires the number of ways to be a power of two");
   }
   if (spec.replacement == Replacement::kSegmentedLru && most_ways > kMaxSegmentedWays) {
-    throw FormatError(fmt::format("segmented_lru is of {} ways at most, not {}", kMaxSegmentedWays, most_ways));
+    throw FormatError(fmt::format("segmented_lru supports at most {} ways, not {}", kMaxSegmentedWays, most_ways));
   }
   if (spec.replacement == Replacement::kSrrip && most_ways > kMaxSrripWays) {
-    throw FormatError(fmt::format("srrip is of {} ways at most, not {}", kMaxSrripWays, most_ways));
+    throw FormatError(fmt::format("srrip supports at most {} ways, not {}", kMaxSrripWays, most_ways));
   }
   return geometry;
 }

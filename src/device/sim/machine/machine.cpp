@@ -21,7 +21,7 @@ std::optional<SpaceSpec> local_space(const MachineSpec& spec) {
 
 void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what) {
   throw NotSupportedError(
-      fmt::format("{}'s description does not say {}; add it under {}", shown(spec.info.name), what, field));
+      fmt::format("the machine file of {} does not specify {}; add {} to it", shown(spec.info.name), what, field));
 }
 
 }  // namespace gputopo::sim

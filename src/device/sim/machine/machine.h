@@ -277,7 +277,7 @@ struct MachineSpec {
   std::uint32_t sms_near_first_partition = 0;
 };
 
-// Throws NotSupportedError: the machine does not say `what` a program needs ("how long atomics take"). The message
+// Throws NotSupportedError: the machine does not say `what` a program needs ("the cost of atomics"). The message
 // tells the user to add `field` to the machine file.
 [[noreturn]] void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what);
 

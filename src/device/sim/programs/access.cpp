@@ -25,7 +25,7 @@ std::uint32_t lanes_at_once(const BankSpec& banks, std::uint32_t word_bytes) {
 std::uint32_t interleave_of(const BankSpec& banks, std::uint32_t mode_bytes) {
   if (mode_bytes == 0) return banks.modes_bytes.empty() ? banks.bank_bytes : banks.modes_bytes.front();
   if (std::ranges::find(banks.modes_bytes, mode_bytes) != banks.modes_bytes.end()) return mode_bytes;
-  throw NotSupportedError("the banks of this GPU's shared memory have one layout");
+  throw NotSupportedError("the shared memory of this GPU has only one bank mode");
 }
 
 // How a level serves the accesses of warps.
@@ -36,7 +36,7 @@ struct Service {
 };
 
 const BankSpec& banks_of(const MachineSpec& spec) {
-  if (!spec.banks) refuse_silent(spec, "banks", "what banks shared memory has");
+  if (!spec.banks) refuse_silent(spec, "banks", "the banks of shared memory");
   return *spec.banks;
 }
 
@@ -54,7 +54,7 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
     if (!spec.atomics.contains(level)) level = stop.cache;
   }
   const auto found = spec.atomics.find(level);
-  if (found == spec.atomics.end()) refuse_silent(spec, "atomics." + level, "how long atomics take there");
+  if (found == spec.atomics.end()) refuse_silent(spec, "atomics." + level, "the cost of atomics at this level");
   const AtomicSpec& atomics = found->second;
   if (program.lane_stride_bytes == 0) {
     return {atomics.one_address_latency_cycles, spec.info.warp_size / atomics.one_address_lanes_per_cycle, shared};
@@ -77,7 +77,7 @@ Service constant_service(const MachineSpec& spec, const AccessProgram& program, 
   const auto further = static_cast<double>(words.size() - 1);
   const double cycles = spec.spaces.at(Space::kConstant).address_cycles;
   if (further > 0 && cycles == 0) {
-    refuse_silent(spec, "spaces.constant.address_cycles", "what further addresses in a warp cost");
+    refuse_silent(spec, "spaces.constant.address_cycles", "the cost of additional addresses in a warp");
   }
   return {level.latency_cycles + further * cycles, 1 + further * cycles, level.per_sm};
 }
@@ -87,7 +87,8 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   const Level level = level_of(spec, program.space, program.bytes, carve_out_bytes);
   if (program.space == Space::kConstant) return constant_service(spec, program, level);
   const auto bandwidth = spec.bandwidths.find(level.name);
-  if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + level.name, "how much it delivers");
+  if (bandwidth == spec.bandwidths.end())
+    refuse_silent(spec, "bandwidths." + level.name, "the bandwidth of this level");
   const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;
   const double bytes_per_cycle = bandwidth->second.read_bytes_per_second / sms / (clock_mhz * 1e6);
   std::set<std::uint64_t> fetches;
@@ -109,7 +110,7 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
       banks.conflict_cycles * static_cast<double>(bank_conflicts(banks, program, spec.info.warp_size));
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
-    if (banks.store_latency_cycles == 0) refuse_silent(spec, "banks.store_latency_cycles", "how long stores take");
+    if (banks.store_latency_cycles == 0) refuse_silent(spec, "banks.store_latency_cycles", "the latency of stores");
     service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's conflicts; the load has as many
     service.interval_cycles *= 2;
   }

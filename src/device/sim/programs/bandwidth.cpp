@@ -74,7 +74,7 @@ double achieved_bytes_per_second(const MachineSpec& spec, const StreamProgram& p
   const double part = part_of(spec, program, serving);
   const double peak = part * peak_of(spec, serving, direction);
   if (peak == 0) {
-    throw NotSupportedError(fmt::format("{}'s description has no {} bandwidth for '{}'; add it under bandwidths",
+    throw NotSupportedError(fmt::format("the machine file of {} has no {} bandwidth for '{}'; add it under bandwidths",
                                         spec.info.name, direction == Direction::kRead ? "read" : "write", serving));
   }
   const double in_flight = bytes_in_flight(spec, program);

@@ -16,7 +16,7 @@ namespace {
 constexpr double kLoadsInFlight = 4;
 
 const ClusterSpec& clusters_of(const MachineSpec& spec) {
-  if (!spec.clusters) refuse_silent(spec, "clusters", "what clusters it launches");
+  if (!spec.clusters) refuse_silent(spec, "clusters", "block clusters");
   return *spec.clusters;
 }
 
@@ -57,7 +57,7 @@ double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const
       cluster_bytes_per_second(clusters_of(spec), program.cluster_size) / static_cast<double>(blocks);
   if (program.hop == 0) {
     const auto shared = spec.bandwidths.find(kSharedLevel);
-    if (shared == spec.bandwidths.end()) refuse_silent(spec, "bandwidths.shared", "how much it delivers");
+    if (shared == spec.bandwidths.end()) refuse_silent(spec, "bandwidths.shared", "the bandwidth of this level");
     bytes_per_second = shared->second.read_bytes_per_second / spec.info.sm_count;
   }
   const double bytes_per_cycle = bytes_per_second / (clock_mhz * 1e6);
@@ -68,7 +68,7 @@ double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const
 // Cycles from the issue of one copy of a block to the issue of the next.
 double copy_cycles(const MachineSpec& spec, const ClusterProgram& program, std::uint64_t carve_out_bytes,
                    std::size_t blocks, double clock_mhz) {
-  if (!spec.bulk_copies) refuse_silent(spec, "bulk_copies", "how long they take");
+  if (!spec.bulk_copies) refuse_silent(spec, "bulk_copies", "the cost of bulk copies");
   const BulkCopySpec& bulk = *spec.bulk_copies;
   const Level level = level_of(spec, Space::kGlobalBypassL1, program.bytes, carve_out_bytes);
   // Data from that level passes the caches in front of it.
@@ -81,7 +81,7 @@ double copy_cycles(const MachineSpec& spec, const ClusterProgram& program, std::
   double level_bytes_per_cycle = std::numeric_limits<double>::infinity();
   for (const std::string& name : passed) {
     const auto bandwidth = spec.bandwidths.find(name);
-    if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + name, "how much it delivers");
+    if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + name, "the bandwidth of this level");
     level_bytes_per_cycle =
         std::min(level_bytes_per_cycle, bandwidth->second.read_bytes_per_second / (clock_mhz * 1e6));
   }
@@ -113,7 +113,7 @@ double cluster_bytes_per_second(const ClusterSpec& clusters, std::uint32_t clust
 void require_cluster(const MachineSpec& spec, std::uint32_t cluster_size) {
   if (cluster_size == 0 || cluster_size <= clusters_of(spec).max_size) return;
   throw NotSupportedError(
-      fmt::format("{} launches clusters of {} blocks at most", spec.info.name, clusters_of(spec).max_size));
+      fmt::format("{} launches clusters of at most {} blocks", spec.info.name, clusters_of(spec).max_size));
 }
 
 ClusterResult simulate_cluster(const MachineSpec& spec, const ClusterProgram& program, std::uint64_t carve_out_bytes,
@@ -121,8 +121,8 @@ ClusterResult simulate_cluster(const MachineSpec& spec, const ClusterProgram& pr
   if (program.op != ClusterOp::kBulkCopy) require_cluster(spec, program.cluster_size);
   std::vector<std::vector<std::uint32_t>> clusters = place_clusters(spec, program.cluster_size, seed);
   if (clusters.empty()) {
-    throw NotSupportedError(
-        fmt::format("{} has no room for a cluster of {} blocks with an SM each", spec.info.name, program.cluster_size));
+    throw NotSupportedError(fmt::format("{} has no group of SMs that fits a cluster of {} blocks on separate SMs",
+                                        spec.info.name, program.cluster_size));
   }
   ClusterResult result{.clusters_at_once = static_cast<std::uint32_t>(clusters.size()),
                        .largest_cluster = largest_cluster(spec)};

@@ -147,10 +147,11 @@ double block_bytes_of(const CodeSpec& code, CodeStepKind kind) {
 
 void require_known(const CodeSpec& code, CodeStepKind kind) {
   if (is_jumps(kind) && code.memory_jump_cycles == 0) {
-    throw NotSupportedError("this machine's file says nothing of jumps (code.memory_jump_cycles)");
+    throw NotSupportedError("the machine file does not specify the cost of jumps; add code.memory_jump_cycles to it");
   }
   if (is_operands(kind) && code.memory_operand_cycles == 0) {
-    throw NotSupportedError("this machine's file says nothing of constants as operands (code.memory_operand_cycles)");
+    throw NotSupportedError(
+        "the machine file does not specify the cost of constant operands; add code.memory_operand_cycles to it");
   }
 }
 

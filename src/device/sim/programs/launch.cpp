@@ -12,7 +12,7 @@ LaunchResult simulate_launch(const MachineSpec& spec, const LaunchProgram& progr
   const LaunchSpec& launches = *spec.launches;
   if (program.argument_bytes > launches.max_argument_bytes) {
     throw NotSupportedError(
-        fmt::format("{} takes {} bytes of arguments at most", spec.info.name, launches.max_argument_bytes));
+        fmt::format("{} accepts at most {} bytes of kernel arguments", spec.info.name, launches.max_argument_bytes));
   }
   const bool is_graph = program.way == LaunchWay::kGraph;
   const double more = program.launches - 1.0;

@@ -58,7 +58,7 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
   for (std::uint32_t stream = 0; stream < program.streams; ++stream) {
     const OperationId id = program.beside && stream % 2 == 1 ? *program.beside : program.operation;
     chains.push_back(find(compute, id));
-    if (chains.back() == nullptr) return {.refusal = fmt::format("{} has no such operation", info.name)};
+    if (chains.back() == nullptr) return {.refusal = fmt::format("{} does not support this operation", info.name)};
     instructions += operations / program.streams * chains.back()->instructions;
   }
   const std::size_t blocks = program.every_sm ? info.sm_count : std::max(program.cluster_size, 1u);

@@ -7,8 +7,8 @@ from spack.package import *
 
 
 class Gputopo(CMakePackage):
-    """Finds out what a GPU is made of by measuring it: caches, memories, TLBs, their latencies and bandwidths. Needs the
-    GPU's driver at run time, and neither CUDA nor ROCm."""
+    """Measures the memory hierarchy of a GPU: caches, memories and TLBs, their latencies and bandwidths. Needs the GPU's
+    driver at run time, and neither CUDA nor ROCm."""
 
     git = pathlib.Path(__file__).resolve().parents[6].as_uri()
 
@@ -16,7 +16,7 @@ class Gputopo(CMakePackage):
 
     version("main", branch="main")
 
-    variant("python", default=False, description="Install the Python package over the library")
+    variant("python", default=False, description="Also install the Python package")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -31,7 +31,7 @@ class Gputopo(CMakePackage):
     depends_on("zlib-api")
     extends("python@3.9:", when="+python")
 
-    conflicts("%gcc@:11", msg="gputopo is C++20")
+    conflicts("%gcc@:11", msg="gputopo needs C++20")
 
     generator("ninja")
 
