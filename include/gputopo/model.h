@@ -15,7 +15,7 @@
 
 namespace gputopo {
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 // The source of a value.
 enum class Source : std::uint8_t {

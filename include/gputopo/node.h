@@ -14,7 +14,7 @@
 
 namespace gputopo {
 
-inline constexpr int kNodeSchemaVersion = 1;
+inline constexpr int kNodeSchemaVersion = 2;
 
 // A link from one place to another. The attributes are copy_bandwidth, load_latency, ... (link_attributes()).
 struct LinkReport {

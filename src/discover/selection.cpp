@@ -7,6 +7,7 @@
 
 #include "gputopo/error.h"
 #include "model/likeness.h"
+#include "model/renames.h"
 
 namespace gputopo {
 namespace {
@@ -73,7 +74,7 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
   std::vector<std::string> chosen;
   for (const std::string& given : options.elements) {
     if (take_operations(given)) continue;
-    const std::string name = without_section(given);
+    const std::string name = with_current_names(without_section(given));
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) {
       chosen.push_back(name);
@@ -87,7 +88,9 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
   }
   const std::vector<std::string> elements = options.elements.empty() ? names : expand_groups(chosen, names);
   require_known(elements, with_operations(names), "element");
-  require_known(options.attributes, attribute_names, "attribute");
+  std::vector<std::string> attributes;
+  std::ranges::transform(options.attributes, std::back_inserter(attributes), with_current_names);
+  require_known(attributes, attribute_names, "attribute");
   if (options.elements.empty() && options.attributes.empty()) {
     if (full_) {
       take_operations(kInstructions);
@@ -97,7 +100,7 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
     }
   }
   for (const std::string& name : elements) elements_.push_back(find_element(name)->id);
-  for (const std::string& name : options.attributes) attributes_.push_back(find_attribute(name)->id);
+  for (const std::string& name : attributes) attributes_.push_back(find_attribute(name)->id);
   require_known(options.methods, names_of_methods(), "method");
   for (const MethodInfo& method : method_catalogue()) {
     if (contains(options.methods, std::string(method.name))) by_method_.push_back(method.attribute);

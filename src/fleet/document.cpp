@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "file/json_text.h"
@@ -10,6 +12,7 @@
 #include "fleet/reading.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "model/renames.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -144,7 +147,9 @@ void read_peer(const Json& peer, Node& node) {
 
 Document read_node(const Json& json, const std::string& place, bool keep_names) {
   const auto version = json.find("schema_version");
-  if (version == json.end() || !version->is_number_integer() || version->get<std::int64_t>() != 1) {
+  constexpr std::array kReadableVersions = {1, 2};
+  if (version == json.end() || !version->is_number_integer() ||
+      std::ranges::find(kReadableVersions, version->get<std::int64_t>()) == kReadableVersions.end()) {
     throw FormatError(
         "this gputopo does not know the schema version of the node report; use the gputopo that wrote it");
   }
@@ -190,8 +195,11 @@ void check_texts(const Run& run) {
 Document read_any(std::string_view text, const std::string& place, bool keep_names) {
   // A quick search first: parsing a long report only to detect its kind would be slow.
   if (text.find(kNodeFormat) != std::string_view::npos) {
-    const Json json = parse_json<Json>(text);
-    if (json.is_object() && text_at(json, "format") == kNodeFormat) return read_node(json, place, keep_names);
+    Json json = parse_json<Json>(text);
+    if (json.is_object() && text_at(json, "format") == kNodeFormat) {
+      use_current_names(json);
+      return read_node(json, place, keep_names);
+    }
   }
   const Topology topology = read_json(text);
   Run run = run_of(topology);

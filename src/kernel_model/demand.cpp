@@ -140,14 +140,14 @@ SmLimits sm_limits(Figures& figures, const Kernel& kernel) {
   sm.blocks = blocks ? whole(*blocks) : need(AttributeId::kMaxBlocksPerSm);
   if (kernel.registers_per_thread) {
     sm.registers = need(AttributeId::kRegistersPerSm);
-    sm.register_unit = whole(figures.need("registers.register_unit"));
+    sm.register_unit = whole(figures.need("registers.register_allocation_unit"));
     sm.schedulers = whole(figures.need("registers.schedulers"));
   }
   if (kernel.shared_bytes_per_block > 0) {
     sm.shared_bytes = need(AttributeId::kSharedMemoryPerSm);
     sm.shared_reserved_bytes =
         whole(figures.known(compute_path(AttributeId::kSharedMemoryReservedPerBlock)).value_or(0));
-    sm.shared_unit = whole(figures.need("registers.shared_unit"));
+    sm.shared_unit = whole(figures.need("registers.shared_allocation_unit"));
   }
   return sm;
 }

@@ -9,19 +9,20 @@ namespace gputopo {
 std::span<const LinkAttributeInfo> link_attributes() {
   static constexpr std::array kRows{
       LinkAttributeInfo{"copy_bandwidth", "Copy engine bandwidth, one way", "B/s"},
-      LinkAttributeInfo{"both_ways_copy_bandwidth", "Copy engine bandwidth per direction, both ways at once", "B/s"},
+      LinkAttributeInfo{"bidirectional_copy_bandwidth", "Copy engine bandwidth per direction, both ways at once",
+                        "B/s"},
       LinkAttributeInfo{"pageable_copy_bandwidth", "Copy bandwidth of pageable host memory", "B/s"},
       LinkAttributeInfo{"sm_read_bandwidth", "Load bandwidth of all SMs of the receiver, one way", "B/s"},
-      LinkAttributeInfo{"both_ways_sm_read_bandwidth", "Load bandwidth per direction, all SMs of both GPUs at once",
+      LinkAttributeInfo{"bidirectional_sm_read_bandwidth", "Load bandwidth per direction, all SMs of both GPUs at once",
                         "B/s"},
       LinkAttributeInfo{"sm_write_bandwidth", "Store bandwidth of all SMs of the sender", "B/s"},
       LinkAttributeInfo{"copy_latency", "Time per 4 KiB copy, copies back to back", "ns", false},
-      LinkAttributeInfo{"copy_half_size", "Copy size that reaches half the bandwidth", "B", false},
+      LinkAttributeInfo{"half_bandwidth_copy_size", "Copy size that reaches half the bandwidth", "B", false},
       LinkAttributeInfo{"load_latency", "Latency of a dependent load by the receiver", "ns", false},
       LinkAttributeInfo{"atomic_latency", "Latency of an atomic add by the receiver", "ns", false},
       LinkAttributeInfo{"store_latency", "Latency of a store by the sender, including the fence", "ns", false},
       LinkAttributeInfo{"together_bandwidth", "Total bandwidth of simultaneous transfers", "B/s"},
-      LinkAttributeInfo{"least_share", "Fraction of its rate alone that the slowest transfer keeps", ""},
+      LinkAttributeInfo{"min_rate_fraction", "Fraction of its rate alone that the slowest transfer keeps", ""},
   };
   return kRows;
 }

@@ -97,10 +97,10 @@ class Sizes {
     });
     if (runs.empty()) return;
     const Estimate bandwidth{whole.number().value_or(0), whole.low.value_or(0), whole.high.value_or(0)};
-    runs_.put(values, "copy_half_size", [&] {
+    runs_.put(values, "half_bandwidth_copy_size", [&] {
       try_between(transfer, runs, bandwidth);
       const Estimate size = half_bandwidth_size(runs, bandwidth);
-      Attribute attribute = size.value > 0 ? LinkRuns::attribute_of(size, "copy_half_size", "copies by size")
+      Attribute attribute = size.value > 0 ? LinkRuns::attribute_of(size, "half_bandwidth_copy_size", "copies by size")
                                            : unavailable(Reason::kInconclusive,
                                                          "the tried copy sizes do not bracket half of copy_bandwidth");
       attribute.samples.push_back(table_of(transfer, runs));

@@ -134,7 +134,7 @@ class Together {
     runs_.put(entry.attributes, "together_bandwidth", [&] {
       if (!alone.problem.empty()) return unavailable(Reason::kDependency, alone.problem);
       const Runs runs = steady_runs(transfers, alone.rates);
-      share = LinkRuns::attribute_of(estimate(runs.least_shares), "least_share", "transfers at once");
+      share = LinkRuns::attribute_of(estimate(runs.least_shares), "min_rate_fraction", "transfers at once");
       if (asks_who_shares && share.number().value_or(1) < kOwnShare && transfers.size() > 1) {
         add_sharing(transfers, alone.rates, share);
       }
@@ -146,7 +146,7 @@ class Together {
       if (runs.in_turn) total.add_detail("in_turn", true);
       return total;
     });
-    if (share.available()) get_or_add(entry.attributes, "least_share") = std::move(share);
+    if (share.available()) get_or_add(entry.attributes, "min_rate_fraction") = std::move(share);
     runs_.report().together.push_back(std::move(entry));
   }
 

@@ -72,9 +72,9 @@ class Measurement {
       if (transfer.from < transfer.to) there.push_back(transfer);
     }
     for (const Batch& batch : node::batches_of(info_, there)) {
-      both_ways(batch, TransferOp::kCopy, "copy_bandwidth", "both_ways_copy_bandwidth");
+      both_ways(batch, TransferOp::kCopy, "copy_bandwidth", "bidirectional_copy_bandwidth");
       if (batch.front().from.kind != batch.front().to.kind) continue;
-      both_ways(batch, TransferOp::kRead, "sm_read_bandwidth", "both_ways_sm_read_bandwidth");
+      both_ways(batch, TransferOp::kRead, "sm_read_bandwidth", "bidirectional_sm_read_bandwidth");
     }
   }
 

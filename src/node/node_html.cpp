@@ -85,7 +85,7 @@ Markup together_html(const NodeReport& report) {
       "<th>slowest vs. alone</th></tr>\n");
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
-    const Attribute* share = find(entry.attributes, "least_share");
+    const Attribute* share = find(entry.attributes, "min_rate_fraction");
     const bool has = share != nullptr && share->available();
     html += markup("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", entry.title,
                    total == nullptr || !total->available() ? "" : report::value_text(*total),
@@ -104,7 +104,7 @@ Markup together_html(const NodeReport& report) {
 Markup sizes_html(const NodeReport& report) {
   Markup html;
   for (const LinkReport& link : report.links) {
-    const Attribute* half = find(link.attributes, "copy_half_size");
+    const Attribute* half = find(link.attributes, "half_bandwidth_copy_size");
     if (half == nullptr) continue;
     const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
     for (const report::Chart& chart :

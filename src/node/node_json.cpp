@@ -11,6 +11,7 @@
 #include "gputopo/error.h"
 #include "gputopo/node.h"
 #include "gputopo/report.h"
+#include "model/renames.h"
 #include "report/json/attribute.h"
 #include "report/json/json.h"
 
@@ -165,13 +166,15 @@ std::string node_to_json(const NodeReport& report) {
 bool is_node_json(std::string_view text) { return text.find("\"gputopo-node\"") != std::string_view::npos; }
 
 NodeReport read_node_json(std::string_view text) {
-  const Json root = parse_json<Json>(text);
+  Json root = parse_json<Json>(text);
   if (optional_member<std::string>(root, "format", "") != kFormat) {
     throw FormatError("not a node report; give a file written by 'gputopo node --json FILE'");
   }
   NodeReport report;
   const auto version = member<std::uint32_t>(root, "schema_version", "");
-  if (version != kNodeSchemaVersion) {
+  if (version == kNodeSchemaVersion - 1) {
+    use_current_names(root);
+  } else if (version != kNodeSchemaVersion) {
     throw FormatError(
         fmt::format("the report has schema version {}, but this gputopo reads version {}; use the gputopo that "
                     "wrote it, or measure again",

@@ -75,7 +75,7 @@ void add_together(const NodeReport& report, int width, std::string& text) {
   std::string sharing;
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
-    const Attribute* share = find(entry.attributes, "least_share");
+    const Attribute* share = find(entry.attributes, "min_rate_fraction");
     const auto or_dash = [](const std::string& value) {
       return value.empty() ? std::string("-") : visible_line(value);
     };

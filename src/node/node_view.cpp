@@ -183,7 +183,7 @@ std::vector<std::string> peer_texts(const NodeReport& report) {
 }
 
 std::vector<std::string> sharing_texts(const TogetherReport& entry) {
-  const Attribute* share = find(entry.attributes, "least_share");
+  const Attribute* share = find(entry.attributes, "min_rate_fraction");
   const std::vector<std::string>* shared = share == nullptr ? nullptr : names_in(*share, "sharing_pairs");
   if (shared == nullptr) return {};
   std::vector<std::string> texts;

@@ -125,7 +125,7 @@ TEST(CliFiles, ReportOfAnotherSchemaVersion) {
   auto json = nlohmann::ordered_json::parse(to_json(test::sample_topology()));
   json["schema_version"] = 99;
   write_file(folder.file("new.json"), json.dump());
-  expect_error(gputopo_with("show " + folder.file("new.json")), 1, {"schema version 99", "reads version 3"});
+  expect_error(gputopo_with("show " + folder.file("new.json")), 1, {"schema version 99", "reads version 4"});
 }
 
 TEST(CliFiles, MachineFileWithImpossibleValuesNamesTheField) {

@@ -47,8 +47,9 @@ TEST_F(CliModel, NamesWhatTheReportLacks) {
   const CommandResult result = model(kWithoutRegisters + " --kernel " + kExamples + "stream_copy.json");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, IsEmpty());
-  EXPECT_THAT(result.err, AllOf(HasSubstr("h200.json': the model of this kernel needs registers.register_unit"),
-                                HasSubstr("gputopo --only registers.register_unit")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("h200.json': the model of this kernel needs registers.register_allocation_unit"),
+                    HasSubstr("gputopo --only registers.register_allocation_unit")));
 }
 
 TEST_F(CliModel, SaysWhereAKernelFileIsWrong) {

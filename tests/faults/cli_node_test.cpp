@@ -287,7 +287,7 @@ TEST(CliNode, ReadsNoDocumentThatIsBroken) {
     return changed;
   };
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("broken.json"));
-  EXPECT_THAT(refusal(with("\"schema_version\": 1", "\"schema_version\": 9")), HasSubstr("schema version 9"));
+  EXPECT_THAT(refusal(with("\"schema_version\": 2", "\"schema_version\": 9")), HasSubstr("schema version 9"));
   EXPECT_THAT(refusal(with("\"to\": \"gpu1\"", "\"to\": \"gpu7\"")), HasSubstr("gpu"));
   EXPECT_THAT(refusal(with("\"from\": \"host0\"", "\"from\": \"moon\"")), HasSubstr("not a place"));
 }

@@ -64,7 +64,7 @@ REACHED_BY = {
     "cuGetErrorName": Reach("shared", behaviour="bad_ptx"),
     "cuGetErrorString": Reach("shared", behaviour="bad_ptx"),
     "cuFuncSetCacheConfig": Reach("shared", behaviour="old_gpu"),
-    "cuCtxSetLimit": Reach("l2", "least_fetch"),
+    "cuCtxSetLimit": Reach("l2", "min_fetch_granularity"),
     "cuFuncSetSharedMemConfig": Reach("shared", "bank_interleave", behaviour="kepler"),
     "cuEventCreate": PROFILED,
     "cuEventRecord": PROFILED,

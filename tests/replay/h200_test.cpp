@@ -283,12 +283,12 @@ TEST(RecordedH200Compute, UnitsAndPeaks) {
     return found.number().value_or(-1);
   };
   EXPECT_EQ(number("registers", "register_file"), 256 << 10);
-  EXPECT_EQ(number("registers", "register_unit"), 256);
-  EXPECT_EQ(number("registers", "shared_unit"), 128);
+  EXPECT_EQ(number("registers", "register_allocation_unit"), 256);
+  EXPECT_EQ(number("registers", "shared_allocation_unit"), 128);
   EXPECT_EQ(number("registers", "resident_warps"), 64);
   EXPECT_EQ(number("registers", "resident_blocks"), 32);
   EXPECT_EQ(number("registers", "schedulers"), 4);
-  EXPECT_EQ(number("clocks", "timer_step"), 32);
+  EXPECT_EQ(number("clocks", "timer_resolution"), 32);
   EXPECT_NEAR(number("control", "barrier_latency"), 14.3, 0.5);
   EXPECT_NEAR(number("control", "divergence_cost"), 51.7, 1);
   // GPCs, each with an even number of SMs: two per TPC.

@@ -19,8 +19,8 @@ inline Topology model_report() {
   Topology topology = saved_report("h200");
   topology.memory.push_back({"registers",
                              "Registers and warps",
-                             {{"register_unit", measured_value(std::int64_t{256}, "")},
-                              {"shared_unit", measured_value(std::int64_t{128}, "B")},
+                             {{"register_allocation_unit", measured_value(std::int64_t{256}, "")},
+                              {"shared_allocation_unit", measured_value(std::int64_t{128}, "B")},
                               {"resident_warps", measured_value(std::int64_t{64}, "")},
                               {"resident_blocks", measured_value(std::int64_t{32}, "")},
                               {"schedulers", measured_value(std::int64_t{4}, "")}}});

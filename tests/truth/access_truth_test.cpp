@@ -134,7 +134,7 @@ TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const sim::BankSpec& truth = *machine.banks;
-    const Topology topology = discover_accesses(machine, seed, {"bank_interleave", "request_lanes"});
+    const Topology topology = discover_accesses(machine, seed, {"bank_interleave", "lanes_per_request"});
     const Attribute& interleave = *topology.find_attribute(scratchpad_of(machine), "bank_interleave");
     EXPECT_EQ(interleave.number(), truth.modes_bytes.empty() ? truth.bank_bytes : truth.modes_bytes.front());
     machines_with_modes += truth.modes_bytes.empty() ? 0 : 1;
@@ -145,7 +145,7 @@ TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
       EXPECT_EQ(number_of(interleave, name), mode);
       ++modes;
     }
-    const Attribute& lanes = *topology.find_attribute(scratchpad_of(machine), "request_lanes");
+    const Attribute& lanes = *topology.find_attribute(scratchpad_of(machine), "lanes_per_request");
     ASSERT_TRUE(lanes.available()) << lanes.detail;
     EXPECT_EQ(lanes.number(), truth.lanes_at_once);
     for (const auto& [bytes, given] :

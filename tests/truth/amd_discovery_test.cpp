@@ -110,8 +110,8 @@ TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
 
 // Half of the registers are accumulation registers, which the vendor's interface does not count.
 TEST_F(AmdDiscovery, Mi300xGivesRegistersInEights) {
-  discover_machine("mi300x", {"registers.register_unit", "registers.register_file"});
-  EXPECT_EQ(number("registers", "register_unit"), 8 * 64);
+  discover_machine("mi300x", {"registers.register_allocation_unit", "registers.register_file"});
+  EXPECT_EQ(number("registers", "register_allocation_unit"), 8 * 64);
   EXPECT_EQ(number("registers", "register_file"), 512 << 10);
   EXPECT_THAT(found_.find_attribute("registers", "register_file")->flags,
               ::testing::ElementsAre(HasSubstr("differs_from_api")));

@@ -50,7 +50,7 @@ TEST_F(LocalTruth, OfKeplerItAloneShowsL1) {
   EXPECT_NEAR(number("latency"), 35, 0.5);
   EXPECT_NEAR(number("miss_penalty"), 230 - 35, 4);
   EXPECT_THAT(partners(), IsEmpty());
-  EXPECT_THAT(attribute("local", "size").flags, ElementsAre(HasSubstr("lines_not_known")));
+  EXPECT_THAT(attribute("local", "size").flags, ElementsAre(HasSubstr("line_size_unknown")));
   const Value* by_carve_out = attribute("local", "size").find_detail("size_by_carve_out_bytes");
   ASSERT_NE(by_carve_out, nullptr);
   const auto& sizes = std::get<std::vector<double>>(*by_carve_out);

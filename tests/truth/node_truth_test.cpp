@@ -135,7 +135,7 @@ Coverage coverage;
 
 void expect_near(const AttributeMap& attributes, std::string_view name, double truth, const std::string& where) {
   // A value computed from several times has the noise of all of them.
-  const double tolerance = name == "copy_half_size" ? 0.03 : name.starts_with("both_ways") ? 0.02 : 0.01;
+  const double tolerance = name == "half_bandwidth_copy_size" ? 0.03 : name.starts_with("both_ways") ? 0.02 : 0.01;
   EXPECT_NEAR(number_of(attributes, name), truth, tolerance * truth) << where << " " << name;
   const Attribute* attribute = find(attributes, name);
   if (attribute == nullptr || !attribute->available()) return;
@@ -159,11 +159,11 @@ void check_link(const NodeSpec& spec, const LinkReport& link) {
   expect_near(link.attributes, "copy_bandwidth", rate(TransferOp::kCopy), where);
   expect_near(link.attributes, "copy_latency", path.copy_ns + 4096 / rate(TransferOp::kCopy) * 1e9, where);
   // At this size, bytes / (copy_ns + bytes / rate) is half of the rate.
-  expect_near(link.attributes, "copy_half_size", path.copy_ns * 1e-9 * rate(TransferOp::kCopy), where);
+  expect_near(link.attributes, "half_bandwidth_copy_size", path.copy_ns * 1e-9 * rate(TransferOp::kCopy), where);
   const auto beside = [&](TransferOp op) { return fair_rates(spec, op, {transfer, {link.to, link.from}}).front(); };
-  expect_near(link.attributes, "both_ways_copy_bandwidth", beside(TransferOp::kCopy), where);
+  expect_near(link.attributes, "bidirectional_copy_bandwidth", beside(TransferOp::kCopy), where);
   if (link.from.kind == link.to.kind) {
-    expect_near(link.attributes, "both_ways_sm_read_bandwidth", beside(TransferOp::kRead), where);
+    expect_near(link.attributes, "bidirectional_sm_read_bandwidth", beside(TransferOp::kRead), where);
   }
   if (link.from.kind != link.to.kind) {
     expect_near(link.attributes, "pageable_copy_bandwidth", rate(TransferOp::kPageableCopy), where);
@@ -180,7 +180,7 @@ void check_link(const NodeSpec& spec, const LinkReport& link) {
 }
 
 // The least part of its own rate that either transfer keeps when both run together.
-double least_share(const NodeSpec& spec, const Transfer& one, const Transfer& other) {
+double min_rate_fraction(const NodeSpec& spec, const Transfer& one, const Transfer& other) {
   const std::vector<double> together = fair_rates(spec, TransferOp::kCopy, {one, other});
   return std::min(together[0] / fair_rates(spec, TransferOp::kCopy, {one}).front(),
                   together[1] / fair_rates(spec, TransferOp::kCopy, {other}).front());
@@ -190,7 +190,7 @@ double least_share(const NodeSpec& spec, const Transfer& one, const Transfer& ot
 void check_sharing(const NodeSpec& spec, const NodeReport& report) {
   const auto found = std::ranges::find(report.together, "host_to_all", &TogetherReport::id);
   if (found == report.together.end()) return;
-  const Attribute* share = find(found->attributes, "least_share");
+  const Attribute* share = find(found->attributes, "min_rate_fraction");
   ASSERT_NE(share, nullptr);
   const Value* detail = share->find_detail("sharing_pairs");
   std::set<std::string> named;
@@ -203,7 +203,7 @@ void check_sharing(const NodeSpec& spec, const NodeReport& report) {
   };
   for (std::uint32_t i = 0; i < spec.info.gpus.size(); ++i) {
     for (std::uint32_t j = i + 1; j < spec.info.gpus.size(); ++j) {
-      const double kept = least_share(spec, transfer(i), transfer(j));
+      const double kept = min_rate_fraction(spec, transfer(i), transfer(j));
       const std::string name = to_text(transfer(i).from) + "-" + to_text(transfer(i).to) + " and " +
                                to_text(transfer(j).from) + "-" + to_text(transfer(j).to);
       coverage.sharing_pairs += kept < 0.7 ? 1 : 0;

@@ -170,7 +170,7 @@ PairTally judge_pairs(std::uint64_t seed) {
     for (std::string word; words >> word;) place[word] = i;
   }
   std::set<std::string> untold;
-  for (const char* detail : {"share_a_part", "not_told_apart"}) {
+  for (const char* detail : {"partly_shared_pairs", "undecided_pairs"}) {
     const Value* pairs = pipes->find_detail(detail);
     if (pairs == nullptr) continue;
     for (const std::string& pair : std::get<std::vector<std::string>>(*pairs)) untold.insert(pair);
@@ -250,12 +250,12 @@ UnitTally judge_units(std::uint64_t seed) {
       tally.wrong.push_back(fmt::format("seed {}: {}.{} {} for {}", seed, element, attribute, number, truth));
     }
   };
-  expect("registers", "register_unit", machine.compute->register_unit, 0);
-  expect("registers", "shared_unit", machine.compute->shared_unit, 0);
+  expect("registers", "register_allocation_unit", machine.compute->register_unit, 0);
+  expect("registers", "shared_allocation_unit", machine.compute->shared_unit, 0);
   expect("registers", "schedulers", schedulers, 0);
   expect("registers", "resident_blocks", static_cast<double>(*machine.info.max_blocks_per_sm), 0);
-  expect("clocks", "timer_step", machine.compute->timer_step_ns, 0);
-  expect("clocks", "clock_step", machine.compute->clock_step_cycles, 0);
+  expect("clocks", "timer_resolution", machine.compute->timer_step_ns, 0);
+  expect("clocks", "clock_resolution", machine.compute->clock_step_cycles, 0);
   const Attribute* file = found.find_attribute("registers", "register_file");
   if (file != nullptr && file->low) {
     ++tally.told["register_file"];
@@ -276,16 +276,16 @@ TEST(OperationTruth, WhatAnSmHoldsOfRandomMachines) {
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(all.wrong.size(), 20); ++i) ADD_FAILURE() << all.wrong[i];
   const int count = static_cast<int>(machines);
-  EXPECT_EQ(all.told["clock_step"], count);
-  EXPECT_EQ(all.told["timer_step"], count);
+  EXPECT_EQ(all.told["clock_resolution"], count);
+  EXPECT_EQ(all.told["timer_resolution"], count);
   EXPECT_GE(all.full_of_blocks, count / 2);
   EXPECT_EQ(all.told["resident_blocks"], all.full_of_blocks);
-  EXPECT_GE(all.told["shared_unit"], all.full_of_blocks * 9 / 10);
+  EXPECT_GE(all.told["shared_allocation_unit"], all.full_of_blocks * 9 / 10);
   EXPECT_GE(all.with_arithmetic, count / 3);
   EXPECT_GE(all.told["schedulers"], all.with_arithmetic * 4 / 10);
   // Compilers allocate registers in steps, and on most machines the results are compatible with two units.
-  EXPECT_GE(all.told["register_unit"], count / 4);
-  EXPECT_EQ(all.told["register_file"], all.told["register_unit"]);
+  EXPECT_GE(all.told["register_allocation_unit"], count / 4);
+  EXPECT_EQ(all.told["register_file"], all.told["register_allocation_unit"]);
 }
 
 // Returns the values of control flow and launches that differ from the random machine's truth.
@@ -495,7 +495,7 @@ TEST(OperationTruth, WongsBarrierAndRegistersComeOut) {
     return found.find_attribute(element, attribute)->number().value_or(0);
   };
   EXPECT_NEAR(number("control", "barrier_latency"), 20, 1);
-  EXPECT_EQ(number("registers", "register_unit"), 4 * 64);
+  EXPECT_EQ(number("registers", "register_allocation_unit"), 4 * 64);
   EXPECT_EQ(number("registers", "register_file"), 16384 * 4);
   EXPECT_EQ(number("registers", "schedulers"), 1);
 }

@@ -194,8 +194,8 @@ TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
   const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
   const Attribute& penalty = *topology.find_attribute("tlb_l1", "miss_penalty");
   ASSERT_TRUE(penalty.available()) << penalty.detail;
-  const auto& cycles = std::get<std::vector<double>>(*penalty.find_detail("cycles_of_some_sms"));
-  const auto& sms = std::get<std::vector<double>>(*penalty.find_detail("some_sms"));
+  const auto& cycles = std::get<std::vector<double>>(*penalty.find_detail("miss_cycles_by_sm"));
+  const auto& sms = std::get<std::vector<double>>(*penalty.find_detail("sampled_sms"));
   ASSERT_EQ(cycles.size(), sms.size());
   double sum = 0;
   for (std::size_t i = 0; i < sms.size(); ++i) {

@@ -84,12 +84,12 @@ TEST(FleetReading, TimesAreReadAndWritten) {
 }
 
 std::string node_text() {
-  return R"({"format": "gputopo-node", "schema_version": 1, "generator": "gputopo 0.1.0",
+  return R"({"format": "gputopo-node", "schema_version": 2, "generator": "gputopo 0.1.0",
     "timestamp": "2026-11-25T03:00:00Z", "host": {"id": "h1", "name": "node7"},
     "gpus": [{"spec": "cuda:0", "id": "g0", "report": )" +
          report_text() + R"(},
              {"spec": "cuda:1", "failure": "the device was lost"},
-             {"spec": "cuda:2", "report": {"schema_version": 3}},
+             {"spec": "cuda:2", "report": {"schema_version": 4}},
              {"spec": "cuda:3", "id": "g3", "name": "NVIDIA H200", "pcie_generation": 5}],
     "driver_version": "580", "peers": [{"from": "gpu0", "to": "gpu1", "kind": "nvlink", "lanes": 18}],
     "links": [{"from": "gpu0", "to": "gpu1", "kind": "nvlink", "attributes": {
@@ -132,8 +132,8 @@ TEST(FleetReading, WhatIsNeitherSaysSo) {
   EXPECT_THAT(message("hello"), HasSubstr("not a gputopo report"));
   EXPECT_THAT(message(report_text().substr(0, 5000)), HasSubstr("file is truncated"));
   EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 9})"), HasSubstr("the schema version"));
-  EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 1})"), HasSubstr("no 'gpus'"));
-  EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 1, "gpus": 7})"), HasSubstr("not a list"));
+  EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 2})"), HasSubstr("no 'gpus'"));
+  EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 2, "gpus": 7})"), HasSubstr("not a list"));
 }
 
 // ---- The store ----

@@ -436,7 +436,8 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
 TEST_F(HipDeviceTest, DiscoveryFindsWhatACuHoldsAndWhatLaunchesTake) {
   open("mi210");
   DiscoverOptions options;
-  options.elements = {"registers.resident_warps", "registers.resident_blocks", "registers.shared_unit", "clocks"};
+  options.elements = {"registers.resident_warps", "registers.resident_blocks", "registers.shared_allocation_unit",
+                      "clocks"};
   options.full = true;
   const Topology found = discover(*device_, options);
   const auto number = [&](const char* element, const char* attribute) {
@@ -444,8 +445,8 @@ TEST_F(HipDeviceTest, DiscoveryFindsWhatACuHoldsAndWhatLaunchesTake) {
   };
   EXPECT_EQ(number("registers", "resident_warps"), 32);
   EXPECT_EQ(number("registers", "resident_blocks"), 32);
-  EXPECT_EQ(number("registers", "shared_unit"), 512);
-  EXPECT_EQ(number("clocks", "timer_step"), 10) << "the wall clock of 100 MHz";
+  EXPECT_EQ(number("registers", "shared_allocation_unit"), 512);
+  EXPECT_EQ(number("clocks", "timer_resolution"), 10) << "the wall clock of 100 MHz";
   EXPECT_GT(number("clocks", "launch_latency"), 0);
   EXPECT_GT(number("clocks", "graph_launch_latency"), 0);
 }

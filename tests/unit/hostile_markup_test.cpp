@@ -268,7 +268,7 @@ TEST(HostileMarkup, OfNodes) {
   saved["warnings"].push_back("a");
   saved["links"][0]["attributes"]["load_latency"] = {
       {"value", nullptr}, {"unit", ""}, {"source", "unavailable"}, {"reason", "device_error"}, {"detail", "a"}};
-  saved["together"]["ring"]["attributes"]["least_share"]["details"]["sharing_pairs"] = {"a", "b"};
+  saved["together"]["ring"]["attributes"]["min_rate_fraction"]["details"]["sharing_pairs"] = {"a", "b"};
   const std::set<std::string> all = test::free_fields(saved, kHostileMarkup, reads_as_node);
   EXPECT_THAT(all, IsSupersetOf({"unit", "title", "host.name", "cpu", "os", "gpus[].name", "kind", "failure",
                                  "warnings[]", "detail", "driver_version", "method", "pci_address"}));

@@ -147,11 +147,12 @@ TEST(Prediction, NamesAllThatAReportLacksAndWhatMeasuresIt) {
   kernel.operations = {{OperationId::kFmaF32, 1}};
   const std::string message =
       test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(plain, kernel)); });
-  EXPECT_THAT(message, AllOf(HasSubstr("registers.register_unit (not in the report)"),
-                             HasSubstr("instructions.fma.f32.throughput (not in the report)"),
-                             HasSubstr("measure it: gputopo --only registers.register_unit,registers.schedulers,"
-                                       "instructions.fma.f32,peaks.f32"),
-                             Not(HasSubstr("\n"))));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("registers.register_allocation_unit (not in the report)"),
+                    HasSubstr("instructions.fma.f32.throughput (not in the report)"),
+                    HasSubstr("measure it: gputopo --only registers.register_allocation_unit,registers.schedulers,"
+                              "instructions.fma.f32,peaks.f32"),
+                    Not(HasSubstr("\n"))));
 }
 
 TEST(Prediction, SaysWhyAValueIsMissing) {
@@ -175,8 +176,8 @@ TEST(Prediction, OfAnAmdGpuUsesItsNames) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("SIMULATED")));
   kernel.registers_per_thread = 32;
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),
-              AllOf(HasSubstr("registers.register_unit (not in the report)"),
-                    HasSubstr("measure it: gputopo --only registers.register_unit")));
+              AllOf(HasSubstr("registers.register_allocation_unit (not in the report)"),
+                    HasSubstr("measure it: gputopo --only registers.register_allocation_unit")));
   kernel = kernel_of(1, 1);
   kernel.memory = {{ElementId::kTexture, false, 1, 8, 1, {}}};
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),

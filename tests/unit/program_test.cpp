@@ -297,28 +297,27 @@ INSTANTIATE_TEST_SUITE_P(
 // A store step writes whole arrays of plain memory, in order.
 INSTANTIATE_TEST_SUITE_P(
     Stores, ValidateChase,
-    testing::Values(
-        BadProgram{"steps[1].kind must not be store in spaces other than global",
-                   storing([](ChaseProgram& p) { p.arrays[0].space = Space::kReadOnly; })},
-        BadProgram{"steps[1].kind must not be store in spaces other than global",
-                   storing([](ChaseProgram& p) { p.arrays[0].space = Space::kShared; })},
-        BadProgram{"steps[1].kind must not be store unless order is sequential",
-                   storing([](ChaseProgram& p) { p.arrays[0].order = Order::kReversed; })},
-        BadProgram{"steps[1].kind must not be store unless order is sequential",
-                   storing([](ChaseProgram& p) { p.arrays[0].second_order = Order::kShuffled; })},
-        BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
-                     p.arrays[0].elements = {0, 1, 2};
-                   })},
-        BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
-                     p.arrays[0].stagger_bytes = 16;
-                     p.arrays[0].stagger_window_bytes = 32;
-                   })},
-        BadProgram{"steps[1].kind must not be store if elements are listed",
-                   storing([](ChaseProgram& p) { p.arrays[0].skew_bytes = 16; })},
-        BadProgram{"steps[1].chain", storing([](ChaseProgram& p) { p.steps[1].chain = 1; })},
-        BadProgram{"steps[1].first", storing([](ChaseProgram& p) { p.steps[1].first = 1; })},
-        BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 65; })},
-        BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 0; })}));
+    testing::Values(BadProgram{"steps[1].kind must not be store in spaces other than global",
+                               storing([](ChaseProgram& p) { p.arrays[0].space = Space::kReadOnly; })},
+                    BadProgram{"steps[1].kind must not be store in spaces other than global",
+                               storing([](ChaseProgram& p) { p.arrays[0].space = Space::kShared; })},
+                    BadProgram{"steps[1].kind must not be store unless order is sequential",
+                               storing([](ChaseProgram& p) { p.arrays[0].order = Order::kReversed; })},
+                    BadProgram{"steps[1].kind must not be store unless order is sequential",
+                               storing([](ChaseProgram& p) { p.arrays[0].second_order = Order::kShuffled; })},
+                    BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
+                                 p.arrays[0].elements = {0, 1, 2};
+                               })},
+                    BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
+                                 p.arrays[0].stagger_bytes = 16;
+                                 p.arrays[0].stagger_window_bytes = 32;
+                               })},
+                    BadProgram{"steps[1].kind must not be store if elements are listed",
+                               storing([](ChaseProgram& p) { p.arrays[0].skew_bytes = 16; })},
+                    BadProgram{"steps[1].chain", storing([](ChaseProgram& p) { p.steps[1].chain = 1; })},
+                    BadProgram{"steps[1].first", storing([](ChaseProgram& p) { p.steps[1].first = 1; })},
+                    BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 65; })},
+                    BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 0; })}));
 
 TEST(Validate, StoresOfPlainMemoryPass) {
   for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {

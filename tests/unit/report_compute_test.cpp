@@ -32,7 +32,7 @@ Attribute pipes() {
   SampleTable pairs{.name = "pipes.pairs", .plot = Plot::kMap};
   pairs.columns = {{"first_operation", ColumnRole::kAxis, "first operation", ""},
                    {"second_operation", ColumnRole::kAxis, "second operation", ""},
-                   {"shared_part", ColumnRole::kValue, "shared fraction", ""}};
+                   {"shared_fraction", ColumnRole::kValue, "shared fraction", ""}};
   pairs.data = {{0, 2, 1, 3, 0, 9}, {2, 0, 3, 1, 1, 0}, {1, 1, 0.98, 1.2, 0, 1}};
   attribute.samples.push_back(pairs);
   return attribute;
@@ -79,7 +79,7 @@ TEST(ComputeSection, DrawsTheOperationsOfAUnitTogether) {
 TEST(ComputeSection, DrawsPairsThatWereNotToldApartAsUnknown) {
   Topology topology = with_units();
   get_or_add(topology.compute, AttributeId::kPipes)
-      .add_detail("not_told_apart", std::vector<std::string>{"fma.f32 mul.f32", "and.b32 or.b32"});
+      .add_detail("undecided_pairs", std::vector<std::string>{"fma.f32 mul.f32", "and.b32 or.b32"});
   const std::string svg = report::pipes_svg(topology).text();
   EXPECT_THAT(svg, Not(HasSubstr("fill-opacity=\"1\""))) << "the only pairs that share a unit";
 }

@@ -648,7 +648,7 @@ TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
 
 TEST(Chart, PairsOfSmsAreAMapWithHoles) {
   const std::vector<Column> columns = {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
-                                       values("evicted_part", "evicted fraction")};
+                                       values("evicted_fraction", "evicted fraction")};
   const SampleTable pairs = table_of("pairs", Plot::kMap, columns, {{0, 2}, {1, 3}, {1, 0.9}});
   EXPECT_EQ(chart_of(pairs).plot, Plot::kMap);
   EXPECT_FALSE(report::is_whole_map(pairs));

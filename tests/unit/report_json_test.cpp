@@ -106,7 +106,7 @@ TEST(ReportJson, RefusesWhatIsNotOurs) {
 
 TEST(ReportJson, NamesBothSchemaVersions) {
   EXPECT_THAT(error_after([](auto& json) { json["schema_version"] = 7; }),
-              AllOf(HasSubstr("schema version 7"), HasSubstr("reads version 3")));
+              AllOf(HasSubstr("schema version 7"), HasSubstr("reads version 4")));
 }
 
 TEST(ReportJson, RefusesGroupsOfWhatIsNoUnit) {
@@ -170,7 +170,7 @@ TEST(ReportJson, SaysWhereNullIsNoNumber) {
 }
 
 TEST(ReportJson, RefusesWhatNoReportHolds) {
-  EXPECT_THAT(error_of("{\"schema_version\": 3,\n\"x\": 1e600}"), HasSubstr("a number that is too large at line 2"));
+  EXPECT_THAT(error_of("{\"schema_version\": 4,\n\"x\": 1e600}"), HasSubstr("a number that is too large at line 2"));
   EXPECT_THAT(error_of("{\"a\": " + std::string(100'000, '[')), HasSubstr("'a[0][0]"));
   EXPECT_THAT(error_after([](auto& json) { json["compute"]["sm_count"]["value"] = 4e9; }),
               HasSubstr("'compute.sm_count.value' is not a number between 1 and 4096"));

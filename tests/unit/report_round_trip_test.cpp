@@ -24,7 +24,7 @@ class RandomAttributes {
     attribute.method = one_of({"", "untimed_chain", "sparse_footprint"});
     attribute.conditions = {{"sm_clock_mhz", number()}, {"carve_out_bytes", integer()}};
     attribute.details = {{"some_cycles", number()}, {"some_text", one_of({"", "near", "far"})}, {"is_so", is_likely()}};
-    for (const char* flag : {"disturbed", "counted_in_places", "tlb_misses: 12% of the loads"}) {
+    for (const char* flag : {"disturbed", "sampled_in_clusters", "tlb_misses: 12% of the loads"}) {
       if (is_likely()) attribute.flags.emplace_back(flag);
     }
     return attribute;

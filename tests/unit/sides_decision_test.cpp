@@ -102,17 +102,17 @@ TEST(DecidePartitions, ADisagreementIsFlagged) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(10, 10, {132}));
   ASSERT_TRUE(found.value);
   EXPECT_EQ(found.value->partitions, 1);
-  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("near_size: ")));
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("near_size_disagrees: ")));
 }
 
 TEST(DecidePartitions, FewSmsDoNotShowAllSides) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(7.8, 8, {2, 2, 2, 2}));
   ASSERT_TRUE(found.value);
   EXPECT_EQ(found.value->partitions, 8);
-  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("too_few_sms: ")));
   const Decision<PartitionsFound> close = decide_partitions(evidence(1, 1, {2}));
   ASSERT_TRUE(close.value);
-  EXPECT_THAT(close.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  EXPECT_THAT(close.value->flags, ElementsAre(HasSubstr("too_few_sms: ")));
 }
 
 // Eight SMs are near only four of five partitions. Some near lines are copies, and part of a footprint is evicted.
@@ -121,7 +121,7 @@ TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
   five.ratio_of_all = 4.7;
   const Decision<PartitionsFound> found = decide_partitions(five);
   ASSERT_TRUE(found.value);
-  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("too_few_sms: ")));
   five.sides = {33, 33, 33, 33};
   EXPECT_THAT(decide_partitions(five).value->flags, IsEmpty()) << "sets that fill unevenly";
 }
@@ -130,7 +130,7 @@ TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
 TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
   const Decision<PartitionsFound> found = decide_partitions(evidence(7.1, 7, {1, 1, 2, 1, 1, 1, 1}));
   ASSERT_TRUE(found.value);
-  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("too_few_sms: ")));
   EXPECT_THAT(decide_partitions(evidence(2, 2, {2, 2})).value->flags, IsEmpty());
 }
 

@@ -89,7 +89,8 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
 void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
   if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
   attribute.flags.emplace_back(
-      "lines_not_known: global loads do not show the line size; if lines are shorter than 128 B, the words of a thread "
+      "line_size_unknown: global loads do not show the line size; if lines are shorter than 128 B, the words of a "
+      "thread "
       "fill only some of them");
 }
 
@@ -350,8 +351,8 @@ void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute&
   constexpr double kHitsOfCold = 0.1;
   if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
   if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;
-  attribute.flags.push_back(fmt::format("memory_looks_like_hits: {:.0f}% of loads from memory take no longer than hits",
-                                        100 * cache.cold_hits()));
+  attribute.flags.push_back(fmt::format(
+      "memory_loads_look_like_hits: {:.0f}% of loads from memory take no longer than hits", 100 * cache.cold_hits()));
 }
 
 std::span<const Step> cache_steps() { return kCacheSteps; }

@@ -100,7 +100,7 @@ void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t>
               std::optional<std::uint32_t> most) {
   if (!now) return;
   add_if_told(device, id, now);
-  if (most) get_or_add(device, id).add_detail("device_can", static_cast<std::int64_t>(*most));
+  if (most) get_or_add(device, id).add_detail("device_max", static_cast<std::int64_t>(*most));
 }
 
 void fill_instance(const GpuInstance& instance, AttributeMap& device) {
@@ -141,7 +141,7 @@ void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
     return;
   }
   attribute = api_value(value, "");
-  attribute.method = "told_by_the_recording";
+  attribute.method = "from_recording";
 }
 
 void fill_device(const DeviceInfo& info, AttributeMap& device) {

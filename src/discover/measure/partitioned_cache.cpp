@@ -41,7 +41,7 @@ Attribute slices(Context& context, const ElementInfo& element) {
   return probe::measure_slices(lab, cache);
 }
 
-Attribute least_fetch(Context& context, const ElementInfo& element) {
+Attribute min_fetch_granularity(Context& context, const ElementInfo& element) {
   Lab lab = context.lab();
   probe::require_fetch_limits(lab, context.surveys.site(*element.space));
   context.caches.require_l2_of_globals(element.id);
@@ -59,7 +59,7 @@ constexpr Step kPartitionedCacheSteps[] = {
     {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
     {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
     {ElementKind::kDataCache, AttributeId::kSlices, slices},
-    {ElementKind::kDataCache, AttributeId::kLeastFetch, least_fetch},
+    {ElementKind::kDataCache, AttributeId::kLeastFetch, min_fetch_granularity},
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ Attribute bank_interleave(Context& context, const ElementInfo& element) {
   return probe::measure_bank_interleave(lab, context.bank_curve(), context.bank_fit());
 }
 
-Attribute request_lanes(Context& context, const ElementInfo& element) {
+Attribute lanes_per_request(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
   return probe::measure_request_lanes(lab, context.bank_fit());
@@ -84,7 +84,7 @@ constexpr Step kScratchpadSteps[] = {
     {ElementKind::kScratchpad, AttributeId::kBanks, banks},
     {ElementKind::kScratchpad, AttributeId::kBankWidth, bank_width},
     {ElementKind::kScratchpad, AttributeId::kBankInterleave, bank_interleave},
-    {ElementKind::kScratchpad, AttributeId::kRequestLanes, request_lanes},
+    {ElementKind::kScratchpad, AttributeId::kRequestLanes, lanes_per_request},
     {ElementKind::kScratchpad, AttributeId::kConflictCost, conflict_cost},
     {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
     {ElementKind::kScratchpad, AttributeId::kAtomicLatency, shared_atomic_latency},

@@ -20,8 +20,8 @@ Attribute register_file(Context& context, const ElementInfo&) { return context.r
 Attribute register_unit(Context& context, const ElementInfo&) { return context.registers().unit; }
 Attribute schedulers(Context& context, const ElementInfo&) { return context.schedulers(); }
 
-Attribute clock_step(Context& context, const ElementInfo&) { return context.clocks().step; }
-Attribute timer_step(Context& context, const ElementInfo&) { return context.clocks().timer_step; }
+Attribute clock_resolution(Context& context, const ElementInfo&) { return context.clocks().step; }
+Attribute timer_resolution(Context& context, const ElementInfo&) { return context.clocks().timer_resolution; }
 Attribute clock_groups(Context& context, const ElementInfo&) { return context.clocks().groups; }
 
 template <LaunchWay kWay>
@@ -36,7 +36,7 @@ Attribute jump(Context& context, const ElementInfo&) {
   return probe::measure_jump(lab, kOperation);
 }
 Attribute divergence_cost(Context& context, const ElementInfo&) { return context.sides().cost; }
-Attribute sides_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
+Attribute divergent_paths_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
 
 // Operations that may reach the peak of a type; the fastest one counts.
 struct PeakRow {
@@ -107,8 +107,8 @@ constexpr Step kUnitsSteps[] = {
     {ElementKind::kRegisters, AttributeId::kRegisterFile, register_file},
     {ElementKind::kRegisters, AttributeId::kRegisterUnit, register_unit},
     {ElementKind::kRegisters, AttributeId::kSharedUnit, measured_by<probe::measure_shared_unit>},
-    {ElementKind::kClocks, AttributeId::kClockStep, clock_step},
-    {ElementKind::kClocks, AttributeId::kTimerStep, timer_step},
+    {ElementKind::kClocks, AttributeId::kClockStep, clock_resolution},
+    {ElementKind::kClocks, AttributeId::kTimerStep, timer_resolution},
     {ElementKind::kClocks, AttributeId::kClockGroups, clock_groups},
     {ElementKind::kClocks, AttributeId::kLaunchLatency, measured_by<probe::measure_launch_latency>},
     {ElementKind::kClocks, AttributeId::kLaunchInterval, launch_interval<LaunchWay::kCalls>},
@@ -120,7 +120,7 @@ constexpr Step kUnitsSteps[] = {
     {ElementKind::kControl, AttributeId::kBranchCost, jump<OperationId::kBra>},
     {ElementKind::kControl, AttributeId::kCallCost, jump<OperationId::kCall>},
     {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
-    {ElementKind::kControl, AttributeId::kSidesInterleave, sides_interleave},
+    {ElementKind::kControl, AttributeId::kSidesInterleave, divergent_paths_interleave},
     kPeakStep<AttributeId::kPeakF16>,
     kPeakStep<AttributeId::kPeakBf16>,
     kPeakStep<AttributeId::kPeakF32>,

@@ -22,7 +22,7 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
     attribute.add_detail("sms", std::vector<double>(together.sms.begin(), together.sms.end()));
   }
   if (!lab.keep_samples()) return attribute;
-  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("evicted_part", "evicted fraction")});
+  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("evicted_fraction", "evicted fraction")});
   for (const EvictedPart& other : others) {
     table.data[0].push_back(other.sm);
     table.data[1].push_back(other.part);

@@ -184,7 +184,7 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
   Attribute attribute =
       measured(capacity.conditions, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
   // Neighbors are loaded together and evict others of the counted lines: such sizes were off by a tenth or more.
-  if (cache.survey->counts_in_places) attribute.flags.emplace_back("counted_in_places");
+  if (cache.survey->counts_in_places) attribute.flags.emplace_back("sampled_in_clusters");
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(
         "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache");

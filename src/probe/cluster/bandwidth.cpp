@@ -109,7 +109,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best.warps));
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.add_detail("ring_bytes_per_second", whole(found.ring));
-  attribute.add_detail("half_way_bytes_per_second", whole(found.half_way));
+  attribute.add_detail("opposite_rank_bytes_per_second", whole(found.half_way));
   if (lab.keep_samples()) attribute.samples.push_back(table_of(trials));
   return attribute;
 }

@@ -214,8 +214,8 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   }
   Lab of_plain_loads = lab.another();
   const double plain_cycles = plain_load_cycles(of_plain_loads);
-  Attribute attribute = measured(lab.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value),
-                                 "copies_one_behind_another");
+  Attribute attribute =
+      measured(lab.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value), "dependent_bulk_copies");
   if (lab.conditions().sm_clock_mhz() > 0) {
     attribute.add_detail("mean_ns", rounded(1e3 * value / lab.conditions().sm_clock_mhz()));
   }

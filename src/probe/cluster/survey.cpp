@@ -72,7 +72,7 @@ Attribute max_cluster_size(const ClusterSurvey& survey) {
   }
   const auto& at_once = survey.clusters_at_once;
   if (std::ranges::find(at_once, 0u) == at_once.end()) {
-    attribute.add_detail("api_clusters_at_once", std::vector<double>(at_once.begin(), at_once.end()));
+    attribute.add_detail("api_max_active_clusters", std::vector<double>(at_once.begin(), at_once.end()));
   }
   return attribute;
 }

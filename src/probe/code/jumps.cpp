@@ -91,7 +91,7 @@ Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behin
   const NearestCode code = settle(lab, "code", decide_nearest_code(jumps.near, jumps.far, behind_bytes));
   Attribute attribute = measured(jumps.conditions, std::round(code.bytes), "B", code.interval, "edge_of_jumps");
   attribute.add_detail("far_blocks", static_cast<std::int64_t>(jumps.far.jumps[jumps.far.levels.front().last]));
-  attribute.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(jumps.near.loop_bytes));
+  attribute.add_detail("max_loop_bytes", static_cast<std::int64_t>(jumps.near.loop_bytes));
   if (keep_samples) attribute.samples.push_back(jump_table("jumps", jumps.near));
   return attribute;
 }

@@ -69,7 +69,7 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   }
   const auto line_of_steep_edge = [&] {
     const CodeEdge edge = edge_of();
-    return measured_exactly(edge.conditions, edge.line_bytes, "B", "stairs_of_edge");
+    return measured_exactly(edge.conditions, edge.line_bytes, "B", "edge_staircase");
   };
   const double missing = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
   if (missing > CodeLineParameters{}.max_missing) return line_of_steep_edge();
@@ -93,7 +93,7 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
         "the steps are {} B apart, but not equally high: they may come from lines or from halves of lines", line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
-  return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");
+  return measured_exactly(lab.conditions(), line, "B", "code_length_staircase");
 }
 
 }  // namespace gputopo::probe

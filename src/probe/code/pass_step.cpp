@@ -89,7 +89,7 @@ Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t nex
   Attribute attribute =
       measured(lab.conditions(), std::round(fits), "B", stats::Interval{surely, misses}, "step_of_passes");
   attribute.add_detail("step_cycles", rounded(step.cycles));
-  attribute.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
+  attribute.add_detail("max_loop_bytes", static_cast<std::int64_t>(survey.loop_bytes));
   if (keep_samples) attribute.samples.push_back(pass_table(lengths, bytes_per_instruction));
   return attribute;
 }

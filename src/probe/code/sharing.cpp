@@ -45,9 +45,9 @@ std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& di
 
 Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  SampleTable table = make_table(
-      "pairs", Plot::kMap,
-      {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"), values("evicted_part", "evicted fraction")});
+  SampleTable table = make_table("pairs", Plot::kMap,
+                                 {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
+                                  values("evicted_fraction", "evicted fraction")});
   const auto evicts = [&](std::uint32_t victim, std::uint32_t evictor) {
     const double part =
         eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = evictor, .victim_sm = victim}}).front();
@@ -99,8 +99,8 @@ Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
   attribute.add_detail("warps_sharing", amount.warps_sharing);
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(parts.size()));
   if (!lab.keep_samples()) return attribute;
-  SampleTable table = make_table("warps", Plot::kLine,
-                                 {axis("evictor_warp", "evictor warp"), values("evicted_part", "evicted fraction")});
+  SampleTable table = make_table(
+      "warps", Plot::kLine, {axis("evictor_warp", "evictor warp"), values("evicted_fraction", "evicted fraction")});
   for (const CodeEvictor& evictor : evictors) table.data[0].push_back(evictor.warp);
   table.data[1] = parts;
   attribute.samples.push_back(std::move(table));
@@ -114,7 +114,7 @@ Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
   std::vector<std::string> partners;
   if (part >= CodeSharingParameters{}.constants_evict) partners.emplace_back("constants");
   Attribute attribute = measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constants");
-  attribute.add_detail("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
+  attribute.add_detail("evicted_fraction", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
   return attribute;
 }
 

@@ -95,7 +95,7 @@ Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_s
   attribute.add_detail("all_miss_bytes",
                        static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
   attribute.add_detail("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
-  attribute.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
+  attribute.add_detail("max_loop_bytes", static_cast<std::int64_t>(survey.loop_bytes));
   if (keep_samples) attribute.samples.push_back(sweep_table(survey));
   return attribute;
 }

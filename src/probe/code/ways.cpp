@@ -39,7 +39,7 @@ std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
   try {
     found = edge_of().ways;
   } catch (const Inconclusive& error) {
-    return fmt::format("one_experiment: derived only from the slope of the edge: {}", error.what());
+    return fmt::format("unconfirmed: derived only from the slope of the edge: {}", error.what());
   } catch (const NotSupportedError&) {
     return {};
   }
@@ -58,7 +58,7 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {
     const CodeEdge edge = edge_of();
-    return measured_exactly(edge.conditions, edge.ways, "", "stairs_of_edge");
+    return measured_exactly(edge.conditions, edge.ways, "", "edge_staircase");
   }
   const std::vector<double> parts = missed_parts(lab, cache, lengths);
   std::vector<MissedLength> missed;
@@ -76,7 +76,7 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   }
   Attribute attribute = measured(lab.conditions(), ways.value, "", ways.interval, "slope_of_edge");
   if (!doubt.empty()) attribute.flags.push_back(std::move(doubt));
-  attribute.add_detail("misses_per_instruction_too_much", std::round(100 * slope.misses_per_instruction) / 100);
+  attribute.add_detail("misses_per_excess_instruction", std::round(100 * slope.misses_per_instruction) / 100);
   return attribute;
 }
 

@@ -181,17 +181,17 @@ SidesFinding measure_sides(Lab& lab) {
       measured(lab.conditions(), rounded_to_tenth(cost.value->cycles), "cycles",
                stats::Interval{std::min(rounded_to_tenth(cost.value->cycles), cost.value->interval.low),
                                std::max(rounded_to_tenth(cost.value->cycles), cost.value->interval.high)},
-               "sides_of_a_branch"),
-      measured(lab.conditions(), cost.value->interleave, "", std::nullopt, "sides_of_a_branch")};
+               "divergent_paths"),
+      measured(lab.conditions(), cost.value->interleave, "", std::nullopt, "divergent_paths")};
   std::vector<double> sides;
   std::vector<double> cycles;
   for (const SidesSample& sample : samples) {
     sides.push_back(sample.sides);
     cycles.push_back(rounded(sample.cycles));
   }
-  finding.cost.add_detail("sides_tried", sides);
-  finding.cost.add_detail("cycles_by_sides", cycles);
-  finding.cost.add_detail("operations_of_a_side_cycles", rounded(alone));
+  finding.cost.add_detail("paths_tried", sides);
+  finding.cost.add_detail("cycles_by_paths", cycles);
+  finding.cost.add_detail("cycles_per_path", rounded(alone));
   return finding;
 }
 

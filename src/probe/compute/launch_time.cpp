@@ -58,7 +58,7 @@ Attribute latency_by(Lab& lab, LaunchWay way, const char* method) {
 }  // namespace
 
 Attribute measure_launch_latency(Lab& lab) {
-  Attribute attribute = latency_by(lab, LaunchWay::kCalls, "launches_of_nothing");
+  Attribute attribute = latency_by(lab, LaunchWay::kCalls, "empty_kernel_launches");
   std::vector<double> bytes = {kLeastArgumentBytes};
   std::vector<double> whole_ns = {attribute.number().value_or(0)};
   // Up to the argument limit of the largest kernels, or of this device.
@@ -70,12 +70,12 @@ Attribute measure_launch_latency(Lab& lab) {
       break;
     }
   }
-  attribute.add_detail("sizes_of_arguments_bytes", bytes);
+  attribute.add_detail("argument_bytes", bytes);
   attribute.add_detail("latencies_ns", whole_ns);
   return attribute;
 }
 
-Attribute measure_graph_launch_latency(Lab& lab) { return latency_by(lab, LaunchWay::kGraph, "launches_of_nothing"); }
+Attribute measure_graph_launch_latency(Lab& lab) { return latency_by(lab, LaunchWay::kGraph, "empty_kernel_launches"); }
 
 Attribute measure_launch_interval(Lab& lab, LaunchWay way) {
   const Times few = times_of(lab, {.way = way, .launches = kFewLaunches});

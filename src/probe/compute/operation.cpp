@@ -212,7 +212,7 @@ class Operation {
     }
     const auto enough = std::ranges::find_if(rates, [&](double rate) { return rate >= parameters_.nearly_all * most; });
     if (enough != rates.end()) {
-      attribute.add_detail("warps_that_do_90_percent",
+      attribute.add_detail("warps_for_90_percent",
                            static_cast<std::int64_t>(warps[static_cast<std::size_t>(enough - rates.begin())]));
     }
     attribute.add_detail("warps_tried", warps);

@@ -152,7 +152,7 @@ SampleTable table_of(const Pipes& pipes) {
   SampleTable table =
       make_table("pairs", Plot::kMap,
                  {axis("first_operation", "first operation"), axis("second_operation", "second operation"),
-                  values("shared_part", "shared fraction")});
+                  values("shared_fraction", "shared fraction")});
   const std::size_t count = pipes.shared.size();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
@@ -195,14 +195,14 @@ Attribute measure_pipes(Lab& lab) {
 
   Attribute attribute = measured(lab.conditions(), units, "", std::nullopt, "pairs_of_operations");
   attribute.add_detail("lanes_per_clk", widths);
-  if (!pipes.partly.empty()) attribute.add_detail("share_a_part", names_of(pipes.partly, alone.operations));
+  if (!pipes.partly.empty()) attribute.add_detail("partly_shared_pairs", names_of(pipes.partly, alone.operations));
   if (!pipes.across.empty()) {
-    attribute.add_detail("share_across_units", names_of(pipes.across, alone.operations));
+    attribute.add_detail("cross_unit_pairs", names_of(pipes.across, alone.operations));
     attribute.flags.emplace_back(
-        "shares_across_units: some operations slow each other down although other operations of their units do not");
+        "pairs_cross_units: some operations slow each other down although other operations of their units do not");
   }
-  if (!pipes.undecided.empty()) attribute.add_detail("not_told_apart", names_of(pipes.undecided, alone.operations));
-  if (!alone.not_full.empty()) attribute.add_detail("fill_no_unit", alone.not_full);
+  if (!pipes.undecided.empty()) attribute.add_detail("undecided_pairs", names_of(pipes.undecided, alone.operations));
+  if (!alone.not_full.empty()) attribute.add_detail("below_unit_throughput", alone.not_full);
   attribute.add_detail("operations", names);
   if (lab.keep_samples()) attribute.samples.push_back(table_of(pipes));
   return attribute;

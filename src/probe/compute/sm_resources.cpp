@@ -194,7 +194,7 @@ WarpRates rates_of(Lab& lab, OperationId operation) {
 
 Attribute measure_resident_warps(Lab& lab) {
   const std::uint32_t warps = most_warps(lab);
-  Attribute attribute = measured_exactly(lab.conditions(), warps, "", "blocks_that_stay");
+  Attribute attribute = measured_exactly(lab.conditions(), warps, "", "co_resident_blocks");
   std::optional<std::uint64_t> told = lab.info().max_threads_per_sm;
   if (told) *told /= lab.info().warp_size;
   beside_api(attribute, "warps_by_api", told, warps);
@@ -205,7 +205,7 @@ Attribute measure_resident_blocks(Lab& lab) {
   const OccupancyProgram program = {
       .threads = lab.info().warp_size, .blocks_per_sm = more_blocks_than_fit(lab), .stay_cycles = kStayCycles};
   const std::uint32_t blocks = resident(lab.occupancy({program}).front());
-  Attribute attribute = measured_exactly(lab.conditions(), blocks, "", "blocks_that_stay");
+  Attribute attribute = measured_exactly(lab.conditions(), blocks, "", "co_resident_blocks");
   beside_api(attribute, "blocks_by_api", lab.info().max_blocks_per_sm, blocks);
   return attribute;
 }
@@ -228,10 +228,10 @@ RegisterFinding measure_registers(Lab& lab, std::optional<double> schedulers) {
   const stats::Interval& registers = decided.value->registers;
   RegisterFinding finding{
       measured(lab.conditions(), static_cast<std::int64_t>(registers.low * kRegisterBytes), "B",
-               stats::Interval{registers.low * kRegisterBytes, registers.high * kRegisterBytes}, "blocks_that_stay"),
-      measured_exactly(lab.conditions(), decided.value->unit, "", "blocks_that_stay")};
+               stats::Interval{registers.low * kRegisterBytes, registers.high * kRegisterBytes}, "co_resident_blocks"),
+      measured_exactly(lab.conditions(), decided.value->unit, "", "co_resident_blocks")};
   beside_api(finding.file, "registers_by_api", lab.info().registers_per_sm, registers.low);
-  finding.file.add_detail("most_registers_of_a_thread", static_cast<std::int64_t>(samples.back().registers));
+  finding.file.add_detail("max_registers_per_thread", static_cast<std::int64_t>(samples.back().registers));
   if (lab.keep_samples()) finding.file.samples.push_back(table_of(samples));
   return finding;
 }
@@ -244,14 +244,14 @@ Attribute measure_shared_unit(Lab& lab) {
   const Decision<std::uint64_t> unit = decide_shared_unit(samples, info.shared_reserved_bytes_per_block.value_or(0));
   if (!unit.value) throw Inconclusive(unit.why_not);
   lab.log("shared memory: " + unit.basis);
-  return measured_exactly(lab.conditions(), static_cast<std::int64_t>(*unit.value), "B", "blocks_that_stay");
+  return measured_exactly(lab.conditions(), static_cast<std::int64_t>(*unit.value), "B", "co_resident_blocks");
 }
 
 Attribute measure_schedulers(Lab& lab) {
   const std::vector<WarpRates> rates = {rates_of(lab, OperationId::kFmaF32), rates_of(lab, OperationId::kAddS32)};
   const Decision<std::uint32_t> schedulers = decide_schedulers(rates);
   if (!schedulers.value) throw Inconclusive(schedulers.why_not);
-  Attribute attribute = measured_exactly(lab.conditions(), *schedulers.value, "", "warps_that_do_not_disturb");
+  Attribute attribute = measured_exactly(lab.conditions(), *schedulers.value, "", "warp_scaling");
   attribute.add_detail("warps_tried", rates.front().warps);
   std::vector<double> shown;
   for (const double rate : rates.front().rates) shown.push_back(rounded(rate));

@@ -28,8 +28,8 @@ struct RegisterFinding {
 [[nodiscard]] Attribute measure_schedulers(Lab& lab);
 
 struct ClockFinding {
-  Attribute step;        // cycles
-  Attribute timer_step;  // nanoseconds
+  Attribute step;              // cycles
+  Attribute timer_resolution;  // nanoseconds
   Attribute groups;
 };
 [[nodiscard]] ClockFinding measure_clocks(Lab& lab);

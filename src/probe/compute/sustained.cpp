@@ -60,7 +60,7 @@ Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
                "chains_for_two_seconds");
   attribute.add_detail("operation", std::string(to_string(program.operation)));
   attribute.add_detail("seconds", rounded(sustained.seconds));
-  attribute.add_detail("percent_of_peak", four_digits(100 * value / *most));
+  attribute.add_detail("percent_of_burst", four_digits(100 * value / *most));
   if (sustained.watts > 0) attribute.add_detail("power_watts", four_digits(sustained.watts));
   return attribute;
 }

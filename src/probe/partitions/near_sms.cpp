@@ -88,7 +88,7 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
     attribute.add_detail("correlation_within", rounded(near.correlation_within));
     attribute.add_detail("correlation_between", rounded(near.correlation_between));
     if (decision.value->groups != near.groups) {
-      attribute.flags.emplace_back("atomics: the latencies of atomics group the SMs differently");
+      attribute.flags.emplace_back("atomics_disagree: the latencies of atomics group the SMs differently");
     }
   } else {
     lab.log("near_sms: atomics do not decide: " + decision.why_not);
@@ -99,7 +99,7 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
   attribute.add_detail("slowest_sm_cycles", rounded_to_tenth(*std::ranges::max_element(means_cycles)));
   for (const std::size_t odd : odd_sms(means_cycles)) {
     attribute.flags.push_back(
-        fmt::format("odd_sm: atomics of SM {} take {:.0f} cycles; the median of all SMs is {:.0f}", map.sms[odd],
+        fmt::format("outlier_sm: atomics of SM {} take {:.0f} cycles; the median of all SMs is {:.0f}", map.sms[odd],
                     means_cycles[odd], stats::median(means_cycles)));
   }
   if (lab.keep_samples()) {

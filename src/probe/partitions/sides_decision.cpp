@@ -77,9 +77,8 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
     }
     decision.value = PartitionsFound{
         *evidence.by_near_size,
-        {fmt::format(
-            "one_experiment: by the size of the near partition only; the SMs near each partition are unknown: {}",
-            evidence.no_sides)}};
+        {fmt::format("unconfirmed: by the size of the near partition only; the SMs near each partition are unknown: {}",
+                     evidence.no_sides)}};
     return decision;
   }
   const std::size_t sides = evidence.sides->size();
@@ -102,13 +101,14 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   // With few SMs, a partition that no SM is near shows in sizes only.
   if (evidence.by_near_size && !well_populated && *evidence.by_near_size > found.partitions) {
     found.partitions = *evidence.by_near_size;
-    found.flags.push_back(fmt::format("few_sms: by the size of the near partition; the SMs alone show {}", sides));
+    found.flags.push_back(fmt::format("too_few_sms: by the size of the near partition; the SMs alone show {}", sides));
   } else if (!well_populated) {
-    found.flags.push_back(fmt::format("few_sms: there may be more partitions than the {} that so few SMs show", sides));
-  } else {
     found.flags.push_back(
-        fmt::format("near_size: the number of partitions is {} by the SMs but {:.2f} by the size of the near partition",
-                    sides, evidence.near_ratio.value_or(0)));
+        fmt::format("too_few_sms: there may be more partitions than the {} that so few SMs show", sides));
+  } else {
+    found.flags.push_back(fmt::format(
+        "near_size_disagrees: the number of partitions is {} by the SMs but {:.2f} by the size of the near partition",
+        sides, evidence.near_ratio.value_or(0)));
   }
   decision.value = std::move(found);
   return decision;

@@ -24,7 +24,7 @@ Attribute measure_slices(Lab& lab, const Cache& l2) {
   const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
   if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("programs can select too few SMs");
   const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
-  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_to_atomics");
+  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "atomic_latency_profiles");
   attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},
                        {"noise_cycles", rounded_to_tenth(slices.noise_cycles)}};
   return attribute;

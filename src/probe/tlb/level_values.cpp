@@ -102,7 +102,7 @@ Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth) {
         "level, or smaller pages");
   }
   return measured_exactly(survey.conditions, static_cast<std::int64_t>(level.entry_bytes), "B",
-                          "random_places_of_blocks");
+                          "random_line_per_block");
 }
 
 Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
@@ -145,8 +145,8 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
                                    "same_lines_apart_and_together");
     std::vector<double> by_sm;
     for (const double cycles : level.penalty->cycles_by_sm) by_sm.push_back(rounded(cycles));
-    attribute.add_detail("cycles_of_some_sms", by_sm);
-    attribute.add_detail("some_sms", std::vector<double>(level.penalty->sms.begin(), level.penalty->sms.end()));
+    attribute.add_detail("miss_cycles_by_sm", by_sm);
+    attribute.add_detail("sampled_sms", std::vector<double>(level.penalty->sms.begin(), level.penalty->sms.end()));
     return attribute;
   }
   const TlbLevelMissParameters parameters;

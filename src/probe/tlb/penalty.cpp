@@ -94,7 +94,7 @@ std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm
 }
 
 // Spread over all SMs, because the next level may be farther from some.
-std::vector<std::uint32_t> some_sms(std::uint32_t count) {
+std::vector<std::uint32_t> sampled_sms(std::uint32_t count) {
   std::vector<std::uint32_t> sms;
   const std::uint32_t wanted = std::min(kTlbOrdersParameters.sms, count);
   for (std::uint32_t i = 0; i < wanted; ++i) sms.push_back(i * count / wanted);
@@ -117,7 +117,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
     return std::nullopt;
   }
-  const std::vector<std::uint32_t> sms = some_sms(walker.lab().info().sm_count);
+  const std::vector<std::uint32_t> sms = sampled_sms(walker.lab().info().sm_count);
   std::vector<ChaseProgram> programs;
   for (std::size_t i = 0; i < sms.size(); ++i) {
     std::ranges::move(programs_on(walker, sms[i], i, level, *wanted), std::back_inserter(programs));

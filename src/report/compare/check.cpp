@@ -10,6 +10,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "model/renames.h"
 #include "report/compare/compare.h"
 #include "report/words/device_facts.h"
 #include "report/words/units.h"
@@ -102,7 +103,7 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
     };
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos) refuse("the '=' is missing");
-    const std::string name = upper(entry.substr(0, equals));
+    const std::string name = upper(with_current_names(entry.substr(0, equals)));
     if (!tolerances.contains(name) && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
       refuse(fmt::format("unknown name '{}'", entry.substr(0, equals)));
     }

@@ -65,7 +65,7 @@ using Pairs = std::map<std::pair<std::size_t, std::size_t>, double>;
 // Leaves out pairs that took as long as issuing both takes, because they reveal nothing.
 Pairs pairs_of(const Attribute& pipes, const std::vector<std::string>& names) {
   const std::size_t operations = names.size();
-  const std::vector<std::string> untold = texts_of_detail(pipes, "not_told_apart");
+  const std::vector<std::string> untold = texts_of_detail(pipes, "undecided_pairs");
   const auto is_untold = [&](const std::string& a, const std::string& b) {
     return std::ranges::find(untold, a + " " + b) != untold.end();
   };
@@ -289,7 +289,7 @@ std::vector<Chart> detail_curves(const Topology& topology) {
       empty_chart("Branch time over sides", "branch_by_sides", {"sides", ColumnRole::kAxis, "sides of the branch", ""},
                   {"branch_cycles", ColumnRole::kValue, "time", kCycles});
   const Attribute* cost = topology.find_attribute(ElementId::kControl, AttributeId::kDivergenceCost);
-  add_checked_line("branch", numbers_of(cost, "sides_tried"), numbers_of(cost, "cycles_by_sides"), branch);
+  add_checked_line("branch", numbers_of(cost, "paths_tried"), numbers_of(cost, "cycles_by_paths"), branch);
   add_unless_flat(std::move(branch), curves);
   return curves;
 }

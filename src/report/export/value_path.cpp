@@ -10,6 +10,7 @@
 #include "gputopo/error.h"
 #include "gputopo/operation.h"
 #include "model/likeness.h"
+#include "model/renames.h"
 #include "report/words/units.h"
 
 namespace gputopo::report {
@@ -135,15 +136,16 @@ std::optional<Attribute> field_of(const Attribute& attribute, std::string_view f
   return attribute;
 }
 
-// Converts a path as in jq and pages into this syntax: .compute.instructions["fma.f32"].latency.
+// Converts a path as in jq and pages into this syntax: .compute.instructions["fma.f32"].latency. Old names become the
+// current ones.
 std::string plain_path(std::string_view path) {
   if (path.starts_with('.')) path.remove_prefix(1);
   std::string plain(path);
   const std::size_t open = plain.find("[\"");
   const std::size_t close = plain.find("\"]");
-  if (open == std::string::npos || close == std::string::npos || close < open) return plain;
+  if (open == std::string::npos || close == std::string::npos || close < open) return with_current_names(plain);
   plain.erase(close, 2);
-  return plain.replace(open, 2, ".");
+  return with_current_names(plain.replace(open, 2, "."));
 }
 
 // Returns the possible splits of a path into a value and a field; a field contains at most one more dot.

@@ -10,6 +10,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "model/renames.h"
 #include "report/json/attribute.h"
 #include "report/json/node.h"
 #include "report/json/timing.h"
@@ -84,12 +85,14 @@ std::vector<Instruction> read_instructions(const Node& compute) {
   return instructions;
 }
 
-void check_is_ours(const Json& json) {
+// Throws FormatError if this version cannot read the report. Gives a report of the previous version the current names.
+void accept_version(Json& json) {
   const bool ours = json.is_object() && json.contains("schema_version") && json["schema_version"].is_number_integer() &&
                     json.contains("generator") && json["generator"].is_string() &&
                     json["generator"].get<std::string>().rfind("gputopo", 0) == 0;
   if (!ours) throw FormatError("not a gputopo report: use a JSON report written by 'gputopo --json FILE'");
   const auto version = json["schema_version"].get<std::int64_t>();
+  if (version == kSchemaVersion - 1) return use_current_names(json);
   if (version != kSchemaVersion) {
     throw FormatError(
         fmt::format("the report has schema version {}, but this gputopo reads version {}: use the gputopo that "
@@ -143,8 +146,8 @@ nlohmann::ordered_json report::report_document(const Topology& topology) {
 std::string to_json(const Topology& topology) { return report::pretty_text(report::report_document(topology)); }
 
 Topology read_json(std::string_view text) {
-  const Json json = parse_document(text);
-  check_is_ours(json);
+  Json json = parse_document(text);
+  accept_version(json);
 
   const Node root(json);
   Topology topology;

@@ -56,7 +56,7 @@ constexpr MethodWords kMethods[] = {
     {"best_ring_of_reads", "clusters",
      "Every block reads the shared memory of the next block in its cluster. The value is that of the best number of "
      "warps."},
-    {"copies_one_behind_another", "clusters",
+    {"dependent_bulk_copies", "clusters",
      "Asynchronous bulk copies run one after another, and each waits for the previous one."},
     {"best_copies_in_flight", "clusters",
      "One thread of each SM keeps several bulk copies in flight. The value is that of the best number and size of "
@@ -64,7 +64,7 @@ constexpr MethodWords kMethods[] = {
     {"2_x_clock_x_bus_width", "device",
      "Two transfers per clock, times the memory clock, times the bus width. The driver reports the clock and the "
      "width."},
-    {"told_by_the_recording", "device", "From the host on which the recording was made."},
+    {"from_recording", "device", "From the host on which the recording was made."},
     {"clock64_against_globaltimer", "device",
      "The SM cycles of each launch are divided by its wall time. The value is the mean over all programs."},
     {"table_by_compute_capability", "device",
@@ -103,9 +103,9 @@ constexpr MethodWords kMethods[] = {
     {"eviction_by_constant_loads", "constant_operands",
      "Operations on constants run before and after loads of other constants. If the operations miss afterwards, the "
      "loads use the same cache."},
-    {"stairs_of_code_length", "instruction_caches",
+    {"code_length_staircase", "instruction_caches",
      "The code starts a little earlier each time. The time of a pass then rises in steps that are one line apart."},
-    {"stairs_of_edge", "instruction_caches",
+    {"edge_staircase", "instruction_caches",
      "Code grows by two instructions at a time. The value belongs to the combination of line size, sets and ways with "
      "this capacity that predicts the misses best."},
     {"line_of_constants_beside_code", "instruction_caches",
@@ -122,7 +122,7 @@ constexpr MethodWords kMethods[] = {
     {"near_part_of_resident", "l2_map",
      "The fraction of a fitting footprint that one SM reaches at the near latency. The number of partitions follows "
      "from this fraction."},
-    {"lines_alike_to_atomics", "l2_map",
+    {"atomic_latency_profiles", "l2_map",
      "Every SM times atomics to the same lines. Lines with the same latencies from all SMs lie in one slice."},
     {"untimed_chain", "latency",
      "Dependent loads run in segments of different lengths, without timing single loads. The latency is the time of "
@@ -199,7 +199,7 @@ constexpr MethodWords kMethods[] = {
      "evicted."},
     {"page_sweep", "tlb", "Lines on more and more pages are walked until translations miss."},
     {"reach_over_entry", "tlb", "The reach divided by the bytes that one entry covers."},
-    {"random_places_of_blocks", "tlb",
+    {"random_line_per_block", "tlb",
      "One random line is loaded in each block of memory, for several block sizes. Most loads miss if a block is "
      "exactly the range that one entry covers."},
     {"misses_per_page_beyond", "tlb",
@@ -209,17 +209,16 @@ constexpr MethodWords kMethods[] = {
      "together, where only the first does."},
     {"step_of_page_sweep", "tlb",
      "The additional time of loads from pages that all miss, compared with pages that fit."},
-    {"blocks_that_stay", "units",
+    {"co_resident_blocks", "units",
      "More blocks than fit are launched, and each stays for a while. Blocks that are on the SM at the same time are "
      "resident."},
-    {"warps_that_do_not_disturb", "units",
-     "As long as each warp has its own scheduler, N warps do N times as much as one warp."},
+    {"warp_scaling", "units", "As long as each warp has its own scheduler, N warps do N times as much as one warp."},
     {"readings_in_a_row", "units",
      "Each SM reads its clock and the timer repeatedly. The value is the step by which the readings advance."},
     {"clocks_at_one_moment", "units",
      "The clocks of all SMs are extrapolated to the same moment of the timer. SMs whose clocks are far apart were not "
      "started together."},
-    {"launches_of_nothing", "units",
+    {"empty_kernel_launches", "units",
      "The host launches an empty kernel and waits for it, many times. The value is the median."},
     {"launches_in_a_row", "units",
      "The host launches an empty kernel many times in a row. The value is the time of each additional launch."},
@@ -228,7 +227,7 @@ constexpr MethodWords kMethods[] = {
     {"jumps_in_a_row", "units",
      "Straight-line code that consists of branches or calls is timed. The value is the time of each additional branch "
      "or call."},
-    {"sides_of_a_branch", "units",
+    {"divergent_paths", "units",
      "A warp diverges to 2 to 32 sides of a branch. The time of each additional side is measured."},
 };
 
