@@ -26,7 +26,7 @@ class UnknownName(Error, KeyError):
 
 
 class Forked(Error):
-    """The process is a fork of one that has used the GPU's driver, which does not survive a fork.
+    """The process was forked from one that has used the GPU's driver, and the driver does not survive a fork.
 
     Reports can still be read. With multiprocessing, use the start method "spawn", or discover before the fork and pass
     the report on.

@@ -93,7 +93,7 @@ _FUNCTIONS = {
 
 
 def _candidates() -> "list[str]":
-    """The library that GPUTOPO_LIBRARY names, otherwise those of the wheel and of the system."""
+    """Paths to try, in this order: only GPUTOPO_LIBRARY if it is set, else the wheel's library, then the system's."""
     named = os.environ.get("GPUTOPO_LIBRARY")
     if named:
         return [named]

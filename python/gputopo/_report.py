@@ -23,7 +23,7 @@ class Value:
     """A value with its properties."""
 
     path: str
-    """As requested: "l2.latency"."""
+    """The path that was requested: "l2.latency"."""
     value: Union[bool, int, float, str, List[int], List[float], List[str], List[List[int]]]
     """In ``unit``. A whole number is an int. A map of SM groups is a list of lists of SM numbers."""
     unit: str
@@ -151,7 +151,7 @@ class Report:
     def to_pandas(self) -> "pandas.DataFrame":
         """One row per value: element, attribute, value, low, high, unit, source. Raises ImportError without pandas.
 
-        low and high are numbers, NaN without an interval; value is a number if it is numeric.
+        low and high are numbers, NaN without an interval; value is a number where possible, else a text.
         """
         import pandas
 

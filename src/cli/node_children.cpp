@@ -119,12 +119,12 @@ void Pipe::wait_for_end(std::chrono::milliseconds longest) const {
 
 MemoryFile::MemoryFile(const char* name)
     : file_(std::make_shared<const OpenFile>(moved_up(memfd_create(name, MFD_CLOEXEC)))) {
-  if (!file_->is_open()) fail_to_open("memory file");
+  if (!file_->is_open()) fail_to_open("temporary file in memory");
 }
 
 std::string MemoryFile::text() const {
   lseek(fd(), 0, SEEK_SET);
-  return read_all(fd(), "output of its process", limits::kMaxInputBytes);
+  return read_all(fd(), "output of the process that measures the GPU", limits::kMaxInputBytes);
 }
 
 Children::~Children() {
@@ -172,7 +172,7 @@ std::string Children::reason_to_kill(const Child& child, double budget_seconds) 
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
   if (child.is_stopped && seconds > budget_seconds + seconds_of_patience(kPatienceWithStoppedSeconds)) {
-    return "its process was stopped by a signal until its time limit passed, and was killed";
+    return "its process stayed stopped by a signal beyond its time limit, and was killed";
   }
   if (seconds > budget_seconds + kPatienceWithRunningSeconds)
     return "its process did not finish within its time limit, and was killed";

@@ -146,7 +146,8 @@ Phase phase_of(const WantedCell& cell) {
 Attribute measure_cell(Context& context, ElementId element, AttributeId attribute) {
   const ElementInfo& info = info_of(element);
   const Step* step = find_step(info.kind, attribute);
-  if (step == nullptr) throw Error(fmt::format("no step measures {}.{}", info.name, to_string(attribute)));
+  if (step == nullptr)
+    throw Error(fmt::format("gputopo has no method to measure {}.{}", info.name, to_string(attribute)));
   return step->measure(context, info);
 }
 

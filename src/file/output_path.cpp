@@ -118,8 +118,8 @@ class Walk {
     if (link.st_uid != ::geteuid() && link.st_uid != 0) {
       const std::string which = parts_.empty() && created_ == nullptr ? "it" : fmt::format("its folder '{}'", name);
       throw FileError(
-          fmt::format("cannot {} '{}': {} is a symbolic link that belongs to another user; name the {} "
-                      "that it points to, or another",
+          fmt::format("cannot {} '{}': {} is a symbolic link that belongs to another user; name the {} that it points "
+                      "to, or choose another path",
                       action_, path_, which, which == "it" ? "file" : "folder"));
     }
     if (++links_ > kMostLinks) fail(ELOOP);

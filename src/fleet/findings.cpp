@@ -117,13 +117,13 @@ std::string findings_to_text(const Judgement& judgement, const TerminalStyle& st
   for (const std::string& note : judgement.notes) text += report::wrap("note: ", visible_line(note), style.width);
   for (const Group& group : judgement.groups) {
     std::string line = fmt::format("{}: {}", visible_line(group_title(group)), plural(group.gpus, "GPU"));
-    if (group.values > 0) line += fmt::format(", {} values compared by their spread across GPUs", group.values);
+    if (group.values > 0) line += fmt::format(", {} values compared with their spread across GPUs", group.values);
     if (group.with_history > 0) line += fmt::format(", {} with earlier runs", plural(group.with_history, "GPU"));
     if (!group.note.empty()) line += "; " + group.note;
     text += report::wrap("group: ", line, style.width);
   }
   for (const Finding& finding : judgement.findings) add_finding(judgement, finding, style, everything, text);
-  if (!judgement.findings.empty()) text += "*: decides that the GPU is an outlier; -: also deviates\n";
+  if (!judgement.findings.empty()) text += "*: deviation that makes the GPU an outlier; -: other deviation\n";
   return text + report::wrap(judgement.findings.empty() ? "ok: " : "OUTLIERS: ", summary(judgement), style.width);
 }
 

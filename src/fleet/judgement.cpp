@@ -259,7 +259,7 @@ void note_uncertain(const Judged& judged, Judgement& judgement) {
     if (!oddity.is_fault) ++counts[oddity.value.path];
   }
   for (const auto& [path, count] : counts) {
-    judgement.notes.push_back(fmt::format("{}: the result on {} of {} {} differs from the rest; measure again",
+    judgement.notes.push_back(fmt::format("{}: the value on {} of {} GPUs ({}) differs from the rest; measure again",
                                           visible_line(path), count, judged.members.group.gpus,
                                           visible_line(judged.members.group.model)));
   }

@@ -219,7 +219,7 @@ Store read_store(std::string_view bytes) {
     // Every row takes at least the eight bytes of its value.
     if (count > limits::kMaxStoreRows || count > bytes.size() / sizeof(double)) {
       throw FormatError(
-          fmt::format("the store has more than {} rows or lists some of them twice; merge fewer nights into it",
+          fmt::format("the store has more than {} rows or lists some rows twice; merge fewer reports into it",
                       limits::kMaxStoreRows));
     }
     for (std::size_t row = 0; row < rows.count(); ++row) {

@@ -88,7 +88,7 @@ std::string bound_text(const Prediction& prediction) {
   if (prediction.bounds.size() < 2) return text;
   const Bound& next = prediction.bounds[1];
   if (next.seconds <= 0) return text;
-  return fmt::format("{}, {}x the next bound: {}", text, number(bound.seconds / next.seconds), next.name);
+  return fmt::format("{}, {}x the time of the next bound: {}", text, number(bound.seconds / next.seconds), next.name);
 }
 
 std::string prediction_to_text(const Prediction& prediction) {

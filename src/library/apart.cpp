@@ -122,8 +122,8 @@ void run_apart(const std::shared_ptr<Apart>& apart, const std::function<void()>&
     worker.leave_behind();
     remember_stuck_driver();
     throw DeviceLostError(
-        "a driver call does not return, and its thread is left behind: end this process; if others hang, too, reload "
-        "the driver or reboot");
+        "a driver call does not return, and its thread cannot be stopped: end this process; if other processes hang, "
+        "too, reload the driver or reboot");
   }
   if (apart->failure()) std::rethrow_exception(apart->failure());
 }

@@ -73,9 +73,10 @@ int begin_driver_use() {
   const pid_t own = getpid();
   pid_t user = 0;
   if (g_user_of_drivers.compare_exchange_strong(user, own) || user == own) return GPUTOPO_OK;
-  return fail(GPUTOPO_ERROR_FORKED,
-              "this process is a fork of one that has used the GPU's driver, which does not survive a fork: discover "
-              "before the fork and pass the report on, or start a new program (multiprocessing: spawn)");
+  return fail(
+      GPUTOPO_ERROR_FORKED,
+      "this process was forked from a process that has used the GPU's driver, and the driver does not survive a fork: "
+      "discover before the fork and pass the report to the child, or start a new program (multiprocessing: spawn)");
 }
 
 void remember_stuck_driver() { g_is_stuck = true; }

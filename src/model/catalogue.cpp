@@ -58,7 +58,8 @@ constexpr MethodInfo kMethods[] = {{"change-point", AttributeId::kChangePointSiz
 
 // The sets of an element on one vendor's GPUs, one bit each.
 using SetBits = std::uint64_t;
-static_assert(static_cast<unsigned>(CoverageSet::kMatrixF32Peak) < 8 * sizeof(SetBits), "each set needs a bit");
+static_assert(static_cast<unsigned>(CoverageSet::kMatrixF32Peak) < 8 * sizeof(SetBits),
+              "each coverage set needs a bit of SetBits");
 struct VendorSets {
   Vendor vendor;
   SetBits sets;

@@ -22,7 +22,7 @@ std::span<const LinkAttributeInfo> link_attributes() {
       LinkAttributeInfo{"atomic_latency", "Latency of an atomic add by the receiver", "ns", false},
       LinkAttributeInfo{"store_latency", "Latency of a store by the sender, including the fence", "ns", false},
       LinkAttributeInfo{"together_bandwidth", "Total bandwidth of simultaneous transfers", "B/s"},
-      LinkAttributeInfo{"min_rate_fraction", "Fraction of its rate alone that the slowest transfer keeps", ""},
+      LinkAttributeInfo{"min_rate_fraction", "Rate of the slowest transfer, as a fraction of its rate alone", ""},
   };
   return kRows;
 }

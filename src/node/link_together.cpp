@@ -61,9 +61,9 @@ class Together {
 
   void warn_if_guessed(std::size_t index, const Place& host) {
     if (runs_.info().gpus[index].numa_node || runs_.info().numa_nodes.size() == 1) return;
-    runs_.report().warnings.push_back(
-        fmt::format("the system does not report the NUMA node of gpu{}; gputopo uses {} because of its copy bandwidth",
-                    index, to_text(host)));
+    runs_.report().warnings.push_back(fmt::format(
+        "the system does not report the NUMA node of gpu{}; gputopo uses {} because copies between the two are fastest",
+        index, to_text(host)));
   }
 
   // `problem` names a link without a rate of its own.
@@ -180,7 +180,7 @@ class Together {
                       .plot = Plot::kMap,
                       .columns = {{"one", ColumnRole::kAxis, "transfer", ""},
                                   {"other", ColumnRole::kAxis, "transfer", ""},
-                                  {"share", ColumnRole::kValue, "share kept by the slower", ""}},
+                                  {"share", ColumnRole::kValue, "rate of the slower transfer vs. alone", ""}},
                       .data = {{}, {}, {}}};
     std::size_t asked = 0;
     if (transfers.size() == 2) {  // this pair is already known to share

@@ -195,10 +195,9 @@ std::vector<std::string> sharing_texts(const TogetherReport& entry) {
     texts.push_back(fmt::format("pairs that share a resource: {}", some_of(*shared)));
   }
   if (const auto* unclear = names_in(*share, "unclear_pairs"); unclear != nullptr && !unclear->empty()) {
-    texts.push_back(fmt::format("pairs that slow each other only in some runs: {}", some_of(*unclear)));
+    texts.push_back(fmt::format("pairs that slow each other down only in some runs: {}", some_of(*unclear)));
   }
-  if (texts.empty())
-    texts.emplace_back("no pair shares a resource by itself: three or more transfers saturate one together");
+  if (texts.empty()) texts.emplace_back("no two transfers saturate a shared resource, but three or more together do");
   const auto tried = count_in(*share, "pairs_tried");
   const auto pairs = count_in(*share, "pairs");
   if (tried < pairs) texts.push_back(fmt::format("{} of {} pairs were tried; --full tries all", tried, pairs));

@@ -45,7 +45,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(array.element_count() >= 1, field + ".bytes", "must hold at least one element");
   require(array.element_count() <= (1ull << 31), field + ".bytes", "must hold at most 2^31 elements");
   require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
-          "must leave room for the links within the stride");
+          "must leave at least 16 bytes of the stride for the links of the chain");
   require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
   require(array.stagger_bytes % kMinimumStrideBytes == 0, field + ".stagger_bytes", "must be a multiple of 16");
   require(std::has_single_bit(array.stagger_window_bytes) && array.stagger_window_bytes <= array.stride_bytes,
@@ -66,17 +66,18 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
     const ChaseArray& original = program.arrays[*array.alias_of];
     require(!original.alias_of, field + ".alias_of", "must name an array that is not itself an alias");
     require(is_plain_memory(array.space) && is_plain_memory(original.space), field + ".alias_of",
-            "is allowed only for spaces that read plain device memory");
+            "is allowed only if both arrays are in the space global, global_bypass_l1, read_only or scalar");
     ChaseArray same = original;
     same.space = array.space;
     same.alias_of = array.alias_of;
-    require(same == array, field, "must equal the array that it aliases in everything except the space");
+    require(same == array, field, "must be equal to the array that it aliases, except for the space");
   }
 }
 
 void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   const std::uint64_t elements = array.element_count();
-  require(touched_elements(array, step) <= elements - step.first, field + ".loads", "must end within the array");
+  require(touched_elements(array, step) <= elements - step.first, field + ".loads",
+          "must not extend past the end of the array");
   require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
           "must cover all elements if the array is skewed");
   require(array.stagger_bytes == 0 || step.first == 0, field + ".first", "must be 0 if elements are staggered");
@@ -84,7 +85,8 @@ void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::s
 }
 
 void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
-  require(step.loads <= array.chain_length() - step.first, field + ".loads", "must end within the chain");
+  require(step.loads <= array.chain_length() - step.first, field + ".loads",
+          "must not extend past the end of the chain");
   const Order order = step.chain == 0 ? array.order : array.second_order;
   require(!array.elements.empty() || order == Order::kShuffled, field + ".kind",
           "must not be touch_chain unless the order is shuffled or elements are listed");
@@ -101,18 +103,19 @@ void validate_store(const ChaseArray& array, const ChaseStep& step, const std::s
           "must not be store unless order is sequential and second_order is reversed");
   require(step.chain == 0, field + ".chain", "must be 0 for store");
   require(step.first == 0, field + ".first", "must be 0 for store");
-  require(step.loads <= array.element_count(), field + ".loads", "must be at most the number of elements for store");
+  require(step.loads <= array.element_count(), field + ".loads",
+          "must be at most the number of elements if kind is store");
 }
 
 void validate_step(const ChaseProgram& program, std::size_t index) {
   const ChaseStep& step = program.steps[index];
   const std::string field = fmt::format("steps[{}]", index);
-  require(step.actor < program.actors.size(), field + ".actor", "is out of range");
-  require(step.array < program.arrays.size(), field + ".array", "is out of range");
+  require(step.actor < program.actors.size(), field + ".actor", "must be less than the number of actors");
+  require(step.array < program.arrays.size(), field + ".array", "must be less than the number of arrays");
   require(step.chain <= 1, field + ".chain", "must be 0 or 1");
   require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
   const ChaseArray& array = program.arrays[step.array];
-  require(step.first < array.chain_length(), field + ".first", "is out of range");
+  require(step.first < array.chain_length(), field + ".first", "must be less than the length of the chain");
   require(!is_touch(step.kind) || array.space != Space::kLocal, field + ".kind",
           "must not be touch or touch_chain in local memory, which other threads cannot access");
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
@@ -150,7 +153,7 @@ void validate_kind(const ChaseProgram& program) {
   require(!program.arrays.empty(), "arrays", "must not be empty");
   require(!program.actors.empty(), "actors", "must not be empty");
   require(!program.steps.empty(), "steps", "must not be empty");
-  require(!program.sm || program.exclusive, "sm", "requires exclusive");
+  require(!program.sm || program.exclusive, "sm", "is allowed only in exclusive programs");
   const std::uint32_t fetch = program.l2_fetch_bytes;
   require(fetch == 0 || ((fetch == 32 || fetch == 64 || fetch == 128) && program.exclusive), "l2_fetch",
           "must be 0, or 32, 64 or 128 in exclusive programs");
@@ -169,7 +172,7 @@ void validate_kind(const ChaseProgram& program) {
     require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp below 32 and a lane below 32");
     require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM, or all omit it");
     require(!actor.sm || (program.exclusive && !program.sm), "actors",
-            "may name SMs only in exclusive programs without sm");
+            "may name SMs only in exclusive programs that do not set sm");
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_step(program, i);
 }

@@ -62,7 +62,7 @@ void validate_kind(const ClusterProgram& program) {
   } else {
     const std::uint64_t pass = std::uint64_t{program.warps} * kClusterWarpLanes * kClusterReadBytes;
     require(std::has_single_bit(program.bytes) && program.bytes >= pass, "bytes",
-            "must be a power of two, and hold at least one load of all warps");
+            "must be a power of two, and large enough for one load by every lane of every warp");
   }
 }
 

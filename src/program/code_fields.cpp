@@ -30,7 +30,7 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   const CodeStep& step = program.steps[index];
   const std::string field = fmt::format("steps[{}]", index);
   constexpr std::uint32_t kMaxPasses = 1024;
-  require(step.actor < program.actors.size(), field + ".actor", "is out of range");
+  require(step.actor < program.actors.size(), field + ".actor", "must be less than the number of actors");
   require(step.passes >= 1 && step.passes <= kMaxPasses, field + ".passes", "must be 1 to 1024");
   require(step.count >= 1, field + ".count", "must be at least 1");
   if (step.kind == CodeStepKind::kConstants) {

@@ -20,7 +20,8 @@ inline constexpr char kNotEachStep[] = "does not have one result for each step";
 [[nodiscard]] inline std::string amount_misfit(std::span<const double> amounts) {
   const auto wrong =
       std::find_if(amounts.begin(), amounts.end(), [](double amount) { return !std::isfinite(amount) || amount < 0; });
-  return wrong == amounts.end() ? std::string() : fmt::format("has an amount of {}, which is impossible", *wrong);
+  return wrong == amounts.end() ? std::string()
+                                : fmt::format("has the number {}, which is negative or not finite", *wrong);
 }
 [[nodiscard]] inline std::string amount_misfit(std::initializer_list<double> amounts) {
   return amount_misfit(std::span(amounts.begin(), amounts.size()));

@@ -19,17 +19,18 @@ void validate_kind(const StreamProgram& program) {
   require(program.bytes >= program.vector_bytes, "bytes", "must hold at least one vector");
   const bool may_span = program.op == StreamOp::kCopy && !program.per_block && is_global(program.space);
   require(program.write_span_bytes == 0 || (may_span && program.write_span_bytes <= program.bytes), "write_span_bytes",
-          "must be at most bytes, and 0 except for a copy in global or global_bypass_l1 without per_block");
+          "must be 0 or, for a copy in global or global_bypass_l1 without per_block, at most the value of bytes");
   const bool may_evict = program.op == StreamOp::kRead && !program.per_block && is_global(program.space);
-  require(program.evict_bytes == 0 || (may_evict && program.evict_bytes >= program.vector_bytes), "evict_bytes",
-          "must be 0, or at least one vector for a read in global or global_bypass_l1 without per_block");
+  require(
+      program.evict_bytes == 0 || (may_evict && program.evict_bytes >= program.vector_bytes), "evict_bytes",
+      "must be 0 or, for a read in global or global_bypass_l1 without per_block, at least the value of vector_bytes");
   require(program.space != Space::kLocal, "space", "must not be local, which only chases can read");
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
   require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
           "exceeds the 64 KiB of constant memory");
   const bool writable =
       program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1 || program.space == Space::kShared;
-  require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
+  require(writable || program.op == StreamOp::kRead, "op", "must be 'read' in a read-only space");
 }
 
 std::string misfit(const StreamProgram&, const StreamResult& result) {

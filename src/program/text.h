@@ -154,7 +154,8 @@ class PartReader {
 
   template <Scalar T>
   void operator()(std::string_view, T& value) {
-    if (next_ == parts_.size()) throw FormatError(fmt::format("program text: '{}' has too few parts", shown(word_)));
+    if (next_ == parts_.size())
+      throw FormatError(fmt::format("program text: '{}' has too few fields (separated by colons)", shown(word_)));
     read(parts_[next_++], value);
   }
   template <Scalar T>
@@ -170,7 +171,8 @@ class PartReader {
   requires(!Scalar<T>) void operator()(std::string_view, const T&, const auto&...) {}
 
   void expect_end() const {
-    if (next_ < parts_.size()) throw FormatError(fmt::format("program text: '{}' has too many parts", shown(word_)));
+    if (next_ < parts_.size())
+      throw FormatError(fmt::format("program text: '{}' has too many fields (separated by colons)", shown(word_)));
   }
 
  private:
@@ -211,7 +213,8 @@ class WordReader {
   void operator()(std::string_view name, std::vector<Item>& items) {
     if (take(name)) {
       if (items.size() >= limits::kMaxProgramItems) {
-        throw FormatError(fmt::format("program text: more than {} entries of {}", limits::kMaxProgramItems, key_));
+        throw FormatError(
+            fmt::format("program text: more than {} words with the key {}", limits::kMaxProgramItems, key_));
       }
       PartReader reader(value_);
       visit_fields(items.emplace_back(), reader);
@@ -242,7 +245,7 @@ class WordReader {
       if constexpr (!is_part) behind(name, field);
     });
     if (behind.taken() && items.empty()) {
-      throw FormatError(fmt::format("program text: {} comes before the item that it belongs to", key_));
+      throw FormatError(fmt::format("program text: {} belongs to an item, but no item comes before it", key_));
     }
     taken_ = taken_ || behind.taken();
   }

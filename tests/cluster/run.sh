@@ -123,7 +123,7 @@ case $check in
     # A whole node with the links between its GPUs.
     GPUTOPO_NODE=ring GPUTOPO_OPTIONS="--node sim:ring4 --links-only" "$GPUTOPO_SHARE/measure.sh" "$folder/nodes"
     "$GPUTOPO" fleet merge "$folder/nodes" --out "$folder/nodes.arrow" >"$folder/said"
-    grep -q '4 new runs, 0 known already, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"
+    grep -q '4 new runs, 0 already known, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"
     ;;
   arrow)
     command -v node >/dev/null || skip "node is not installed; ./dev test installs it"

@@ -82,9 +82,10 @@ TEST(HostileBackend, IsLeftOutOfTheListInOneLine) {
   for (const Case& one :
        {Case{"hang:cuInit", "cuda: cuInit has not returned for ", "hip:0 "},
         Case{"hang:cuDeviceGetName", "cuda: cuDeviceGetName has not returned for ", "hip:0 "},
-        Case{"abort:cuInit", "cuda: cuInit ended its process with signal 6 (SIGABRT)", "hip:0 "},
-        Case{"crash:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process with signal 11 (SIGSEGV)", "cuda:0 "},
-        Case{"abort:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process with signal 6 (SIGABRT)",
+        Case{"abort:cuInit", "cuda: cuInit ended the query process with signal 6 (SIGABRT)", "hip:0 "},
+        Case{"crash:hipGetDeviceCount", "hip: hipGetDeviceCount ended the query process with signal 11 (SIGSEGV)",
+             "cuda:0 "},
+        Case{"abort:hipGetDeviceCount", "hip: hipGetDeviceCount ended the query process with signal 6 (SIGABRT)",
              "cuda:0 "}}) {
     const CommandResult result = with_hostile(one.hostile, "list");
     EXPECT_EQ(result.exit_code, 3) << one.hostile;
@@ -111,7 +112,7 @@ TEST(HostileBackend, CostsNotTheDefaultOfAnother) {
   }
   const CommandResult alone = with_hostile("abort:cuInit", "--only shared --attribute latency --budget 20 --json -");
   EXPECT_TRUE(read_json(alone.out).simulated);
-  EXPECT_THAT(alone.err, ::testing::StartsWith("gputopo: no GPU can be used: cuda: cuInit ended its process with "
+  EXPECT_THAT(alone.err, ::testing::StartsWith("gputopo: no GPU can be used: cuda: cuInit ended the query process with "
                                                "signal 6 (SIGABRT)"));
 }
 

@@ -58,7 +58,7 @@ TEST(CliNode, ShowGivesWhatTheMeasurementGave) {
   EXPECT_EQ(shown.out, run.out);
   EXPECT_EQ(node_command("show --json - " + folder.file("a.json")).out, read_file(folder.file("a.json")));
   EXPECT_THAT(node_command("show --csv - " + folder.file("a.json")).err,
-              HasSubstr("--csv is only for the report of one GPU; a node has --json, --html and --svg"));
+              HasSubstr("--csv applies only to the report of one GPU; for a node, use --json, --html or --svg"));
 }
 
 TEST(CliNode, ARecordingOfANodeIsANode) {
@@ -185,7 +185,7 @@ TEST(CliNode, AProcessThatIsStoppedIsNotWaitedFor) {
   EXPECT_THAT(run.err, Not(HasSubstr("lives")));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   const auto was_stopped = [](const NodeGpuReport& gpu) {
-    return gpu.failure.find("was stopped by a signal") != std::string::npos;
+    return gpu.failure.find("stayed stopped by a signal") != std::string::npos;
   };
   EXPECT_EQ(std::count_if(report.gpus.begin(), report.gpus.end(), was_stopped), 1);
 }

@@ -120,7 +120,7 @@ TEST(HostileRecording, OfClustersThatNoGpuHas) {
               HasSubstr("has a largest cluster of 1048576"));
   EXPECT_THAT(refusal_of_clusters("[[0, 5000], [10], 4096, 0.1, 4, 8]"), HasSubstr("names SM 5000"));
   EXPECT_THAT(refusal_of_clusters("[[0], [10], 4096, 0.1, 4, 8]"), HasSubstr("does not have one SM for each block"));
-  EXPECT_THAT(refusal_of_clusters("[[0, 1], [-10], 4096, 0.1, 4, 8]"), HasSubstr("has an amount of -10"));
+  EXPECT_THAT(refusal_of_clusters("[[0, 1], [-10], 4096, 0.1, 4, 8]"), HasSubstr("has the number -10"));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
   const StreamProgram stream{.bytes = 4096};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(message(stream, {.data = StreamResult{.seconds = nan}}), HasSubstr("seconds is not a finite number"));
-  EXPECT_THAT(message(stream, {.data = StreamResult{.seconds = -1}}), HasSubstr("an amount of -1"));
+  EXPECT_THAT(message(stream, {.data = StreamResult{.seconds = -1}}), HasSubstr("the number -1"));
   EXPECT_THAT(message(AccessProgram{}, {.data = AccessResult{.blocks = 0}}), HasSubstr("has 0 blocks"));
 }
 

@@ -225,7 +225,8 @@ TEST_F(LibraryDriver, OneThatAbortsCostsTheCallerNothing) {
     gputopo_device** devices = nullptr;
     char* problem = nullptr;
     if (gputopo_list(&devices, &problem) != GPUTOPO_OK) return 1;
-    const bool is_named = std::strstr(problem, "cuda: cuInit ended its process with signal 6 (SIGABRT)") != nullptr;
+    const bool is_named =
+        std::strstr(problem, "cuda: cuInit ended the query process with signal 6 (SIGABRT)") != nullptr;
     const bool has_others = devices[0] != nullptr && std::strncmp(devices[0]->spec, "sim:", 4) == 0;
     gputopo_devices_free(devices);
     gputopo_string_free(problem);

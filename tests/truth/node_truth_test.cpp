@@ -135,7 +135,7 @@ Coverage coverage;
 
 void expect_near(const AttributeMap& attributes, std::string_view name, double truth, const std::string& where) {
   // A value computed from several times has the noise of all of them.
-  const double tolerance = name == "half_bandwidth_copy_size" ? 0.03 : name.starts_with("both_ways") ? 0.02 : 0.01;
+  const double tolerance = name == "half_bandwidth_copy_size" ? 0.03 : name.starts_with("bidirectional") ? 0.02 : 0.01;
   EXPECT_NEAR(number_of(attributes, name), truth, tolerance * truth) << where << " " << name;
   const Attribute* attribute = find(attributes, name);
   if (attribute == nullptr || !attribute->available()) return;

@@ -480,7 +480,7 @@ TEST(OperationTruth, ALatencyThatCannotBeRunLongerStaysDisturbed) {
 TEST(OperationTruth, WhatStaysDisturbedSaysSo) {
   const Attribute throughput = throughput_of_disturbed(1'000'000);
   EXPECT_THAT(throughput.flags,
-              testing::Contains(testing::StartsWith("disturbed: 32 warps may reach a higher rate: ")));
+              testing::Contains(testing::StartsWith("disturbed: 32 warps may reach a higher rate, ")));
 }
 
 // Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are allocated in units of 4 to 64

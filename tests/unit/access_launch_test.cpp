@@ -88,7 +88,7 @@ TEST(AccessDecoding, WhatWentWrongIsTold) {
   const auto problem_of = [](std::uint32_t error) {
     return test::message_of<DeviceError>("blocks", [&] { check_blocks({{}, {.error = error}}, "load_shared"); });
   };
-  EXPECT_THAT(problem_of(kChainLost), HasSubstr("load_shared: a link pointed outside the working set"));
+  EXPECT_THAT(problem_of(kChainLost), HasSubstr("load_shared: a pointer of the chain led outside the working set"));
   EXPECT_THAT(problem_of(kStartedApart), HasSubstr("load_shared: 2 blocks did not start together"));
   EXPECT_NO_THROW(check_blocks({{}, {}}, "load_shared"));
 }

@@ -167,7 +167,7 @@ TEST(ChaseDecoding, ABlockThatNeverRanNamesItsSm) {
   wanted.exclusive = true;
   wanted.sm = 99;
   EXPECT_EQ(LeftBehind({wanted}).problem<NotSupportedError>(),
-            "no block of the launch ran on SM 99: the numbers of this GPU's 132 SMs may have gaps");
+            "no block of the launch ran on SM 99: the numbering of this GPU's 132 SMs may have gaps");
   LeftBehind second({on_two_sms()});
   second.ran(0, 7);
   EXPECT_THAT(second.problem<NotSupportedError>(), HasSubstr("ran on SM 2:"));
@@ -182,7 +182,7 @@ TEST(ChaseDecoding, ABlockThatLeftItsArrayNamesTheStep) {
   LeftBehind records({kDecodedWalk, program});
   records.ran(0, 0);
   records.ran(1, 1, 0, 2);
-  EXPECT_THAT(records.problem<DeviceError>(), HasSubstr("step 1 followed a link out of its array"));
+  EXPECT_THAT(records.problem<DeviceError>(), HasSubstr("step 1 followed a pointer out of its array"));
 }
 
 TEST(ChaseDecoding, WhatElseGoesWrongIsTold) {

@@ -138,7 +138,7 @@ TEST(CodeDecoding, EveryPassHasItsCycles) {
 
 TEST(CodeDecoding, AnSmWithoutABlockIsNamed) {
   LeftByCode neither;
-  EXPECT_THAT(neither.problem(), HasSubstr("ran on SM 7: the numbers of this GPU's 132 SMs may have gaps"));
+  EXPECT_THAT(neither.problem(), HasSubstr("ran on SM 7: the numbering of this GPU's 132 SMs may have gaps"));
   LeftByCode one;
   one.ran(0, 107);
   EXPECT_THAT(one.problem(), HasSubstr("ran on SM 2:"));

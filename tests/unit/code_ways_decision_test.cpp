@@ -77,13 +77,14 @@ TEST(CodeWays, OfManyHaveAnInterval) {
 TEST(CodeWays, BetweenTwoNumbersAreNone) {
   const CodeSlope slope = fit_code_slope(edge(4.45)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 1).why_not,
-            "the slope of the edge corresponds to 4.45 ways, which is not a whole number: the sets differ");
+            "the rate at which misses grow beyond the capacity corresponds to 4.45 ways, which is not a whole number: "
+            "the sets overflow unevenly");
 }
 
 TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {
   const CodeSlope slope = fit_code_slope(edge(4)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 0.8).why_not,
-            "of 2592 instructions, 80% miss, but in sets of 4.0 ways all would miss");
+            "code of 2592 instructions misses for 80% of them, but with sets of 4.0 ways it would miss for all");
 }
 
 // Under a hashed index, some sets overflow long before the capacity: a ramp that looks like fewer ways.

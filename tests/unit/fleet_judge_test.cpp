@@ -130,7 +130,7 @@ TEST(FleetJudge, AMeasuredWayOfWorkingThatDiffersIsANote) {
                                              }),
                                     kNow);
   EXPECT_TRUE(judgement.findings.empty());
-  EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: the result on 1 of 20")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: the value on 1 of 20")));
 }
 
 TEST(FleetJudge, WhatCouldNotBeFoundOutOnOneGpuIsSaid) {

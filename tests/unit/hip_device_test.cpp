@@ -207,7 +207,7 @@ TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
   }
   EXPECT_THAT(device_->warnings(),
               ElementsAre(::testing::MatchesRegex(
-                  "HIP 6.4 does not report the frequency .* it is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
+                  "HIP 6.4 does not report the frequency .* the frequency is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
   const Program program = AccessProgram{.bytes = 1024, .warps = 1, .accesses = 16};
   EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
 }

@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.steps[0].first = 2;
                                }},
                     BadProgram{
-                        "steps[0].loads must end within",
+                        "steps[0].loads must not extend past the end of the array",
                         [](ChaseProgram& p) { p.steps[0] = {.kind = StepKind::kTouch, .loads = 60, .first = 5}; }},
                     BadProgram{"steps[0].loads must cover all elements",
                                [](ChaseProgram& p) {
@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].elements = {5};
                                  p.steps[0].kind = StepKind::kTouch;
                                }},
-                    BadProgram{"steps[0].loads must end within the chain",
+                    BadProgram{"steps[0].loads must not extend past the end of the chain",
                                [](ChaseProgram& p) {
                                  p.arrays[0].elements = {5, 6};
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .first = 1};

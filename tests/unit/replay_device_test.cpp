@@ -306,13 +306,14 @@ std::string refusal_to_record(const Program& program, const ProgramResult& answe
 
 TEST_F(Replay, NothingIsRecordedThatCouldNotBeReadAgain) {
   const DeviceInfo usual = sim::parse_machine(*sim::builtin_machine("h200")).info;
-  EXPECT_THAT(refusal_to_record(chase_program(4096), stream_result(1), usual, path_),
-              AllOf(HasSubstr("the recording '" + path_ + "' was not written, because it could not be read again: "),
-                    HasSubstr("the device's answer to 'chase "), HasSubstr("belongs to another kind of program")));
+  EXPECT_THAT(
+      refusal_to_record(chase_program(4096), stream_result(1), usual, path_),
+      AllOf(HasSubstr("the recording '" + path_ + "' was not written, because 'gputopo replay' could not read it: "),
+            HasSubstr("the device's result for 'chase "), HasSubstr("is the result of another kind of program")));
   EXPECT_THAT(refusal_to_record(chase_program(4096), {.data = ChaseResult{}}, usual),
               HasSubstr("does not have one result for each step"));
   const double none = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(refusal_to_record(stream_program(), stream_result(none), usual), HasSubstr("an amount of nan"));
+  EXPECT_THAT(refusal_to_record(stream_program(), stream_result(none), usual), HasSubstr("the number nan"));
   ProgramResult result = stream_result(1);
   result.sm_clock_mhz = none;
   EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("not a finite number"));

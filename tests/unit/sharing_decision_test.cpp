@@ -20,7 +20,8 @@ TEST(SharingDecision, IsOnTheSideOfTheEviction) {
   // Random replacement leaves some of it.
   EXPECT_EQ(decide_sharing({.untouched = 0.9, .evicted = 0.6}, 0.7).value, true);
   EXPECT_EQ(decide_sharing({.untouched = 0.9, .evicted = 0.6}, 0.8).value, false);
-  EXPECT_THAT(decide_sharing({.untouched = 1, .evicted = 0}, 0.1).basis, HasSubstr("0.100 survive (1.000 untouched"));
+  EXPECT_THAT(decide_sharing({.untouched = 1, .evicted = 0}, 0.1).basis,
+              HasSubstr("a fraction of 0.100 of the lines survives (1.000 without an evictor"));
 }
 
 TEST(SharingDecision, NeedsAnEvictionThatShows) {

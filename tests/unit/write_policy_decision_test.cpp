@@ -57,7 +57,7 @@ TEST(WriteAllocate, FollowsFromWhereTheStoredLinesAre) {
   ASSERT_TRUE(keeps.value);
   EXPECT_TRUE(keeps.value->allocates);
   EXPECT_EQ(keeps.value->keeps_hits, false);
-  EXPECT_THAT(keeps.basis, HasSubstr("10% of lines never stored, 90% of stored lines"));
+  EXPECT_THAT(keeps.basis, HasSubstr("10% of the lines never written, 90% of those written while absent"));
 }
 
 TEST(WriteAllocate, SaysNothingOfHalves) {
@@ -66,10 +66,10 @@ TEST(WriteAllocate, SaysNothingOfHalves) {
   EXPECT_EQ(half_kept.value->keeps_hits, std::nullopt);
   const auto half_stored = decide_allocation({.unstored = 0, .stored = 0.5, .stored_again = 1});
   EXPECT_FALSE(half_stored.value);
-  EXPECT_THAT(half_stored.why_not, HasSubstr("50% of the stored lines"));
+  EXPECT_THAT(half_stored.why_not, HasSubstr("50% of the written lines"));
   const auto unstored = decide_allocation({.unstored = 0.4, .stored = 1, .stored_again = 1});
   EXPECT_FALSE(unstored.value);
-  EXPECT_THAT(unstored.why_not, HasSubstr("40% of the lines that were never stored"));
+  EXPECT_THAT(unstored.why_not, HasSubstr("40% of the lines that were never written"));
 }
 
 TEST(WriteAllocate, TakesWhatIsNearlyAllFromItsParameters) {
@@ -88,7 +88,7 @@ TEST(WritePolicy, NeedsLinesThatOnlyL1Holds) {
   EXPECT_THAT(gone.why_not, HasSubstr("30% of the lines are still in L1"));
   const auto kept_by_l2 = decide_passing_on({.in_l1 = 1, .unstored = 1, .stored_in_l2 = 1});
   EXPECT_FALSE(kept_by_l2.value);
-  EXPECT_THAT(kept_by_l2.why_not, HasSubstr("100% of the lines that were never stored"));
+  EXPECT_THAT(kept_by_l2.why_not, HasSubstr("100% of the lines that were never written"));
   const auto half = decide_passing_on({.in_l1 = 1, .stored_in_l2 = 0.5});
   EXPECT_FALSE(half.value);
   EXPECT_THAT(half.why_not, HasSubstr("neither nearly all nor nearly none"));
@@ -113,7 +113,7 @@ TEST(WritePolicyBesideReads, IsMeasuredByWhatTheCacheCanTake) {
 TEST(WritePolicyBesideReads, SaysNothingBetweenTheTwo) {
   const auto between = policy_beside_reads({1000e9, 500e9, 675e9, 4000e9}, kUnknownPeak);
   EXPECT_FALSE(between.value);
-  EXPECT_THAT(between.why_not, HasSubstr("slow reads from memory 65%"));
+  EXPECT_THAT(between.why_not, HasSubstr("cause 65% of the slowdown"));
 }
 
 TEST(WritePolicyBesideReads, NeedsWritesToMemoryThatSlowReads) {

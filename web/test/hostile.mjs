@@ -76,7 +76,7 @@ function smallReport(onlyDrawn = false) {
   }
   report.warnings = ['a'];
   // The values that the model of a kernel needs, and operations.
-  report.memory.registers = {title: 'Registers', register_unit: told(256, ''), shared_unit: told(128, 'B'), resident_warps: told(64, ''),
+  report.memory.registers = {title: 'Registers', register_allocation_unit: told(256, ''), shared_allocation_unit: told(128, 'B'), resident_warps: told(64, ''),
                              resident_blocks: told(32, ''), schedulers: told(4, '')};
   report.memory.peaks = {title: 'Peaks', f32: told(6.69e13, 'FLOP/s')};
   report.compute.instructions = {'fma.f32': {title: 'Fused multiply-add', latency: told(4, 'cycles'), throughput: told(128, 'ops/clk')}};
@@ -119,7 +119,7 @@ async function hostileNode(text) {
   node.gpus[0].report = smallReport();
   node.gpus[1].failure = 'a';
   node.links[0].attributes.load_latency = {value: null, unit: '', source: 'unavailable', reason: 'device_error', detail: 'a'};
-  node.together.ring.attributes.least_share.details.sharing_pairs = ['a', 'b'];
+  node.together.ring.attributes.min_rate_fraction.details.sharing_pairs = ['a', 'b'];
   const free = await freeFields('node', node, (path) => ['show', path, '--json', '-']);
   for (const field of ['unit', 'title', 'host.name', 'gpus[].name', 'failure', 'kind', 'warnings[]']) assert.ok(free.has(field), field);
   return replaceTexts(node, free, text);

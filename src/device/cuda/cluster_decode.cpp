@@ -14,7 +14,7 @@ void check_blocks(const ClusterProgram& program, const std::vector<BlockRecord>&
     if (block.error == kChainLost) {
       throw DeviceError(fmt::format("{}: {}", kernel,
                                     program.op == ClusterOp::kBulkCopy
-                                        ? "a copy did not arrive"
+                                        ? "a bulk copy did not complete"
                                         : "a load returned a value that is in no block's shared memory"));
     }
     check_start(block, kernel, blocks.size());

@@ -24,7 +24,7 @@ void check_duration(const ClusterProgram& program) {
       accesses * (kCyclesPerLoad + kCyclesPerWarpLoad * program.warps + kCyclesPerCopiedByte * program.copy_bytes);
   if (most_cycles <= launch::kMaxLaunchCycles) return;
   throw UsageError(fmt::format(
-      "program: its accesses may take {:.0e} cycles, but a launch may take at most {:.0e}; use fewer accesses or bytes",
+      "program: its accesses could take {:.0e} cycles, but a launch is limited to {:.0e}; use fewer accesses or bytes",
       most_cycles, launch::kMaxLaunchCycles));
 }
 

@@ -88,7 +88,8 @@ std::string explain_failure(Status status, int driver_version, const std::string
     case kErrorOperatingSystem:
     case kErrorUnknown:
       if (const std::string node = forbidden_node(device_folder); !node.empty()) {
-        return fmt::format("no permission to open {}: run as a user who has it, or ask for access to the GPU", node);
+        return fmt::format("no permission to open {}: run as a user who may open it, or ask for access to the GPU",
+                           node);
       }
       if (status == kErrorNoDevice) {
         return "the driver is installed but reports no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi, or use --device "
@@ -102,7 +103,8 @@ std::string explain_failure(Status status, int driver_version, const std::string
       }
       return "the driver failed: check nvidia-smi and the kernel log (dmesg); reload the nvidia_uvm module or reboot";
     case kErrorStubLibrary:
-      return "the library found is a build-time stub: remove the stubs folder from LD_LIBRARY_PATH";
+      return "the CUDA driver library that was found is a build-time stub: remove the stubs folder from "
+             "LD_LIBRARY_PATH";
     case kErrorInsufficientDriver:
       return driver_version > 0
                  ? fmt::format(
@@ -129,7 +131,7 @@ std::string explain_failure(Status status, int driver_version, const std::string
       return "the CUDA compatibility package does not support this GPU: remove it from LD_LIBRARY_PATH or update the "
              "driver";
     default:
-      if (ends_context(status)) return "nothing more can be measured on this GPU in this run";
+      if (ends_context(status)) return "after this error, nothing more can be measured on this GPU in this run";
       return {};
   }
 }

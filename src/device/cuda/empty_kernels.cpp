@@ -71,6 +71,6 @@ std::unique_ptr<launch::LaunchGraph> EmptyKernels::graph_of(std::uint32_t launch
   return std::make_unique<Graph>(*gpu_.driver(), kernel_, launches, arguments);
 }
 
-void EmptyKernels::wait() { gpu_.driver()->check(gpu_.driver()->ctx_synchronize(), "kernel empty"); }
+void EmptyKernels::wait() { gpu_.driver()->check(gpu_.driver()->ctx_synchronize(), "the empty kernel"); }
 
 }  // namespace gputopo::cuda

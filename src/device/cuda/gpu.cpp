@@ -266,7 +266,7 @@ ClusterRoom Gpu::cluster_room(FunctionHandle function, const launch::KernelLaunc
   const Status status = driver_->occupancy_max_active_clusters(&clusters, function, &cluster.config);
   if (is_wrong_cluster(status) || (status == kSuccess && clusters < 1)) {
     throw NotSupportedError(
-        fmt::format("the driver has no room for a cluster of {} blocks on separate SMs", launch.cluster_size));
+        fmt::format("the driver cannot place a cluster of {} blocks on separate SMs", launch.cluster_size));
   }
   driver_->check(status, fmt::format("cuOccupancyMaxActiveClusters({})", launch.cluster_size));
   driver_->check(driver_->occupancy_max_cluster_size(&largest, function, &cluster.config),
@@ -316,11 +316,11 @@ void Gpu::copy_to_bank(const Module& module, launch::Address image, std::uint64_
 
 void Gpu::check(const ChaseProgram& program) const {
   if (program.l2_fetch_bytes != 0 && !info_.l2_fetch_limit_bytes) {
-    throw NotSupportedError("this GPU or its driver has no adjustable L2 fetch limit");
+    throw NotSupportedError("this GPU or its driver has no adjustable limit on the L2 fetch granularity");
   }
   for (const ChaseArray& array : program.arrays) {
     if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {
-      throw NotSupportedError(fmt::format("NVIDIA GPUs have no {} space", to_string(array.space)));
+      throw NotSupportedError(fmt::format("NVIDIA GPUs have no {} memory space", to_string(array.space)));
     }
     if (array.space == Space::kTexture && array.bytes / 4 > max_linear_texels_) {
       throw NotSupportedError(

@@ -41,7 +41,8 @@ StreamShape Streams::shape_of(const StreamProgram& program) {
 }
 
 void Streams::check(const StreamProgram&, const StreamShape& shape) {
-  if (shape.slice_bytes > UINT32_MAX / 2) throw UsageError("program: bytes of each block must be under 2 GiB");
+  if (shape.slice_bytes > UINT32_MAX / 2)
+    throw UsageError("program: the array of each block must be smaller than 2 GiB");
 }
 
 Module Streams::compile(Gpu& gpu, const StreamShape& shape) {
@@ -72,7 +73,7 @@ Streams::Layout Streams::lay_out(const StreamProgram& program, const StreamShape
   const double seconds = pass_seconds(program, layout);
   if (seconds > launch::kMaxLaunchSeconds) {
     throw UsageError(
-        fmt::format("program: a pass over {} bytes may take {:.1f} s, but a launch may take at most {:.0f} s; "
+        fmt::format("program: a pass over {} bytes could take {:.1f} s, but a launch is limited to {:.0f} s; "
                     "use fewer bytes",
                     layout.pass_bytes, seconds, launch::kMaxLaunchSeconds));
   }

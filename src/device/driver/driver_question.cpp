@@ -121,8 +121,9 @@ DriverQuestion::~DriverQuestion() {
 DriverQuestion::Answer DriverQuestion::wait() {
   if (process_ < 0) {
     return {.text = {},
-            .problem = fmt::format("{}: could not start a process to query its driver ({}); allow more (ulimit -u)",
-                                   backend_, std::strerror(error_))};
+            .problem =
+                fmt::format("{}: could not start a process to query the driver ({}); allow more processes (ulimit -u)",
+                            backend_, std::strerror(error_))};
   }
   bool is_late = false;
   std::string text = read_until_end(is_late);
@@ -151,7 +152,7 @@ std::string DriverQuestion::read_until_end(bool& is_late) {
 }
 
 std::string DriverQuestion::problem_of(bool is_late) {
-  const std::string name = *call_->load() == '\0' ? "its driver" : call_->load();
+  const std::string name = *call_->load() == '\0' ? "the driver" : call_->load();
   constexpr const char* kLeftOut = "so its GPUs are left out";
   if (is_late) {
     return fmt::format(
@@ -162,12 +163,13 @@ std::string DriverQuestion::problem_of(bool is_late) {
   int status = 0;
   constexpr std::chrono::milliseconds kPatience{1000};
   const bool has_ended = has_ended_within(kPatience, status);
-  std::string how = "ended its process";
+  std::string how = "ended the query process";
   if (has_ended && WIFSIGNALED(status)) {
     const char* const signal = ::sigabbrev_np(WTERMSIG(status));
-    how = fmt::format("ended its process with signal {} (SIG{})", WTERMSIG(status), signal == nullptr ? "?" : signal);
+    how = fmt::format("ended the query process with signal {} (SIG{})", WTERMSIG(status),
+                      signal == nullptr ? "?" : signal);
   } else if (has_ended && WIFEXITED(status)) {
-    how = fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
+    how = fmt::format("ended the query process with exit code {}", WEXITSTATUS(status));
   }
   return fmt::format("{}: {} {}, {}; update the driver, or check whether it supports these GPUs", backend_, name, how,
                      kLeftOut);

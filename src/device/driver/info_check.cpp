@@ -61,7 +61,7 @@ void check_sms(const DeviceInfo& info, const std::string& prefix) {
   require(ids.size() == info.sm_count, field, "has {} entries, not one for each of the {} SMs", ids.size(),
           info.sm_count);
   require(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end(), field,
-          "must ascend without duplicates");
+          "is not strictly ascending");
 }
 
 // A device has at least one slice of its GPU, and at most all.
@@ -80,7 +80,7 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
   require(choices.size() <= limits::kMaxCarveOuts, prefix + ".carve_outs_bytes", "has {} entries, more than {}",
           choices.size(), limits::kMaxCarveOuts);
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
-          prefix + ".carve_outs_bytes", "must ascend without duplicates");
+          prefix + ".carve_outs_bytes", "is not strictly ascending");
   if (info.max_grid_blocks) {
     require(info.max_grid_blocks->size() == 3, prefix + ".max_grid_blocks", "has {} entries, not three (x, y and z)",
             info.max_grid_blocks->size());

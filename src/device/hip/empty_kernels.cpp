@@ -97,6 +97,6 @@ std::unique_ptr<launch::LaunchGraph> EmptyKernels::graph_of(std::uint32_t launch
 
 // Does not use the thread of DeviceWait, which takes time to hand over the answer. An empty kernel cannot fault. If the
 // GPU is lost anyway, the watch over the driver's calls ends the wait.
-void EmptyKernels::wait() { gpu_.runtime()->check(gpu_.runtime()->device_synchronize(), "kernel empty"); }
+void EmptyKernels::wait() { gpu_.runtime()->check(gpu_.runtime()->device_synchronize(), "the empty kernel"); }
 
 }  // namespace gputopo::hip

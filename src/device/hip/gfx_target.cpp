@@ -44,7 +44,7 @@ void check_space(Space space) {
         "local memory is measured only on NVIDIA GPUs; scratch memory of AMD GPUs cannot be measured yet");
   }
   if (std::ranges::find(kHipSpaces, space) == std::end(kHipSpaces)) {
-    throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(space)));
+    throw NotSupportedError(fmt::format("AMD GPUs have no {} memory space", to_string(space)));
   }
 }
 

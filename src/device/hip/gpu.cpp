@@ -106,8 +106,8 @@ void Gpu::read_wall_clock() {
         runtime_->version_text()));
   }
   wall_clock_warning_ = fmt::format(
-      "{} does not report the frequency of the GPU's wall clock: by the host's clock, it is {:.2f} MHz to within "
-      "{:.2f}%, so clocks, times in ns and bandwidths have at least that error",
+      "{} does not report the frequency of the GPU's wall clock; measured with the host's clock, the "
+      "frequency is {:.2f} MHz to within {:.2f}%, so clocks, times in ns and bandwidths have at least that error",
       runtime_->version_text(), wall_clock_khz_ / 1e3, 100 * error);
 }
 
@@ -206,7 +206,8 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
-  if (program.l2_fetch_bytes != 0) throw NotSupportedError("AMD GPUs have no adjustable L2 fetch limit");
+  if (program.l2_fetch_bytes != 0)
+    throw NotSupportedError("AMD GPUs have no adjustable limit on the L2 fetch granularity");
   for (const ChaseArray& array : program.arrays) check_space(array.space);
   for (const ChaseStep& step : program.steps) {
     if (step.kind == StepKind::kAtomic) throw NotSupportedError("gputopo runs chains of atomics only on NVIDIA GPUs");
@@ -229,10 +230,10 @@ std::uint32_t Gpu::hardware_id_of(std::uint32_t sm) const {
   if (sm >= info_.sm_count)
     throw NotSupportedError(fmt::format("{} has no SM {}; it has {} SMs", info_.name, sm, info_.sm_count));
   if (!info_.physical_sm_ids) {
-    throw NotSupportedError(
-        fmt::format("SM {} cannot be selected, because blocks did not reach all {} CUs; end other programs on this GPU "
-                    "and do not mask its CUs",
-                    sm, info_.sm_count));
+    throw NotSupportedError(fmt::format(
+        "SM {} cannot be selected, because blocks did not run on all {} SMs (CUs); end other programs on this "
+        "GPU, and do not mask its CUs",
+        sm, info_.sm_count));
   }
   return info_.physical_sm_ids->at(sm);
 }

@@ -97,8 +97,8 @@ Library open_compiler(const Library& runtime) {
 void* find_symbol(const Library& library, const char* symbol) {
   void* found = dlsym(library.handle, symbol);
   if (found == nullptr) {
-    throw DeviceError(fmt::format("{} has no {}: it is not from ROCm 5, 6 or 7; install one of them, {}", library.path,
-                                  symbol, kUseSimulation));
+    throw DeviceError(fmt::format("{} has no {}: this library is not from ROCm 5, 6 or 7; install one of them, {}",
+                                  library.path, symbol, kUseSimulation));
   }
   return found;
 }
@@ -160,8 +160,9 @@ std::string explain_failure(Status status) {
     case kErrorNoBinaryForGpu:
       return "the code was compiled for a different GPU: report this with the output of 'gputopo list'";
     default:
-      return ends_context(status) ? "nothing more can be measured on this GPU in this run; see the kernel log (dmesg)"
-                                  : "";
+      return ends_context(status)
+                 ? "after this error, nothing more can be measured on this GPU in this run; see the kernel log (dmesg)"
+                 : "";
   }
 }
 

@@ -45,7 +45,7 @@ void Streams::check(const StreamProgram& program, const StreamShape& shape) {
   check_space(program.space);
   const std::uint64_t bytes = bytes_of(program);
   if (bytes < granule_of(shape)) {
-    throw NotSupportedError(fmt::format("a stream over {} bytes is smaller than the {} bytes that one statement moves",
+    throw NotSupportedError(fmt::format("a stream over {} bytes is too small: its array must have at least {} bytes",
                                         bytes, granule_of(shape)));
   }
 }

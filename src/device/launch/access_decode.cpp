@@ -30,7 +30,8 @@ void check_start(const BlockRecord& block, const std::string& kernel, std::size_
 
 void check_blocks(const std::vector<BlockRecord>& blocks, const std::string& kernel) {
   for (const BlockRecord& block : blocks) {
-    if (block.error == kChainLost) throw DeviceError(fmt::format("{}: a link pointed outside the working set", kernel));
+    if (block.error == kChainLost)
+      throw DeviceError(fmt::format("{}: a pointer of the chain led outside the working set", kernel));
     check_start(block, kernel, blocks.size());
   }
 }

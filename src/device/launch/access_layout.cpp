@@ -19,7 +19,7 @@ void check_duration(const AccessProgram& program, std::uint32_t lanes) {
       kCyclesPerLane * lanes * program.warps * (static_cast<double>(program.accesses) + program.warm_accesses);
   if (most_cycles <= kMaxLaunchCycles) return;
   throw UsageError(fmt::format(
-      "program: its accesses may take {:.0e} cycles, but a launch may take at most {:.0e}; use fewer accesses or warps",
+      "program: its accesses could take {:.0e} cycles, but a launch is limited to {:.0e}; use fewer accesses or warps",
       most_cycles, kMaxLaunchCycles));
 }
 

@@ -28,19 +28,20 @@ std::vector<std::uint32_t> read_words(std::span<const std::byte> bytes, std::uin
 void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm, std::uint32_t sm_count) {
   if (block.claimed == 0) {
     throw NotSupportedError(
-        fmt::format("no block of the launch ran on SM {}: the numbers of this GPU's {} SMs may have gaps",
+        fmt::format("no block of the launch ran on SM {}: the numbering of this GPU's {} SMs may have gaps",
                     sm.value_or(kAnySm), sm_count));
   }
   switch (block.error) {
     case 0:
       return;
     case kNoLink:
-      throw DeviceError("kernel chase: constant memory does not start at offset 0 of its window on this GPU");
+      throw DeviceError("kernel chase: constant memory does not start at offset 0 of its address window on this GPU");
     case kNoTurn:
-      throw DeviceError("kernel chase: a step on another SM did not end; another program may use that SM: try again");
+      throw DeviceError(
+          "kernel chase: a step on another SM did not end in time; another program may be using that SM: try again");
     default:
-      throw DeviceError(fmt::format("kernel chase: step {} followed a link out of its array; the memory may be faulty",
-                                    block.error - 1));
+      throw DeviceError(fmt::format(
+          "kernel chase: step {} followed a pointer out of its array; the memory may be faulty", block.error - 1));
   }
 }
 

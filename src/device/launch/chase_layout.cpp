@@ -156,8 +156,8 @@ ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
   ChaseLayout layout{.sms = named_sms(program), .seconds = estimated_seconds(program)};
   if (layout.seconds > kMaxLaunchSeconds) {
     throw UsageError(
-        fmt::format("program: its steps may take {:.1f} s, but a launch may take at most {:.0f} s; use fewer loads, or "
-                    "warm large arrays with touch steps",
+        fmt::format("program: its steps could take {:.1f} s, but a launch is limited to {:.0f} s; use fewer loads, or "
+                    "warm large arrays with steps of kind 'touch'",
                     layout.seconds, kMaxLaunchSeconds));
   }
   place_arrays(program, layout);

@@ -15,7 +15,7 @@ void check_blocks(const CodeLayout& layout, const std::vector<BlockRecord>& bloc
     if (blocks[slot].claimed != 0 && blocks[slot].error == 0) continue;
     const std::size_t missing = blocks[slot].claimed == 0 ? slot : blocks.size() - 1 - slot;
     throw NotSupportedError(
-        fmt::format("no block of the launch ran on SM {}: the numbers of this GPU's {} SMs may have gaps",
+        fmt::format("no block of the launch ran on SM {}: the numbering of this GPU's {} SMs may have gaps",
                     layout.sms[missing], sm_count));
   }
 }

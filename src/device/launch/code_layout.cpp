@@ -34,7 +34,7 @@ void check_duration(const InstructionProgram& program) {
   const double cycles = estimated_cycles(program);
   if (cycles <= kMaxLaunchCycles) return;
   throw UsageError(
-      fmt::format("program: its steps may take {:.0e} cycles, but a launch may take at most {:.0e}; use fewer passes",
+      fmt::format("program: its steps could take {:.0e} cycles, but a launch is limited to {:.0e}; use fewer passes",
                   cycles, kMaxLaunchCycles));
 }
 

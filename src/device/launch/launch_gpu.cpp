@@ -31,7 +31,7 @@ void LaunchGpu::wake() {
 }
 
 void LaunchGpu::before_launch() const {
-  if (ended_ && ended_()) throw EndedError("ended before all programs had run");
+  if (ended_ && ended_()) throw EndedError("the measurement ended before all programs had run");
 }
 
 void LaunchGpu::after_launch(std::chrono::nanoseconds waited) {

@@ -44,8 +44,8 @@ std::string refusal_of_spills(const OperationShape& shape, std::uint64_t local_b
   constexpr std::uint64_t kRegisterBytes = 4;
   if (local_bytes < kRegisterBytes * shape.operations()) return {};
   return fmt::format(
-      "the driver's compiler turns the operation into a sequence that spills {} B of registers per lane to memory, and "
-      "the spills would be timed instead",
+      "the driver's compiler turns the operation into a sequence that spills {} B of registers per lane to memory, so "
+      "a measurement would time the spills instead of the operation",
       local_bytes);
 }
 

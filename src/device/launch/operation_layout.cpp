@@ -96,7 +96,7 @@ void check_duration(const OperationProgram& program) {
   const double cycles = most_cycles(program);
   if (cycles <= kMaxOperationCycles) return;
   throw UsageError(fmt::format(
-      "program: its operations may take {:.0e} cycles, but a launch may take at most {:.0e}; use fewer rounds or warps",
+      "program: its operations could take {:.0e} cycles, but a launch is limited to {:.0e}; use fewer rounds or warps",
       cycles, kMaxOperationCycles));
 }
 

@@ -11,7 +11,7 @@ namespace gputopo::launch {
 std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes, std::uint64_t tiles) {
   if (program.write_span_bytes == 0) return tiles;
   if (program.write_span_bytes < tile_bytes) {
-    throw NotSupportedError(fmt::format("a copy writes tiles of {} bytes, more than its write span of {} bytes",
+    throw NotSupportedError(fmt::format("a copy writes {} bytes at a time, but its write_span is only {} bytes",
                                         tile_bytes, program.write_span_bytes));
   }
   return program.write_span_bytes / tile_bytes;

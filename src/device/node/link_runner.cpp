@@ -47,8 +47,9 @@ class LinkRunner : public Links {
     check_is_open(program);
     TransferResult result = answer(program);
     if (const std::string wrong = misfit(program, result); !wrong.empty()) {
-      throw DeviceError(fmt::format("the result of a {} {}: the driver is not working correctly; update it",
-                                    to_string(program.op), wrong));
+      throw DeviceError(
+          fmt::format("the result of the operation '{}' {}: the driver is not working correctly; update it",
+                      to_string(program.op), wrong));
     }
     return result;
   }
@@ -56,7 +57,8 @@ class LinkRunner : public Links {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (!cannot_hold_) return {};
     return {
-        "the driver cannot hold transfers back: the times of small or simultaneous copies include the host's calls"};
+        "the driver cannot delay transfers until all are queued: the times of small or simultaneous copies include the "
+        "host's calls to it"};
   }
 
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }

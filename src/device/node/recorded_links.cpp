@@ -54,7 +54,7 @@ class RecordedLinks : public Links {
   RecordedLinks(const Json& root, const std::string& folder) {
     if (member<std::string>(root, "format", "") != kFormat) refuse("format", fmt::format("must be {}", kFormat));
     if (member<std::uint32_t>(root, "version", "") != kVersion) {
-      refuse("version", "is not known to this gputopo: use the gputopo that recorded it");
+      refuse("version", "is not known to this version of gputopo: use the version that made the recording");
     }
     const auto info = root.find("info");
     if (info == root.end()) refuse("info", "is missing");
@@ -80,8 +80,9 @@ class RecordedLinks : public Links {
     const auto found = answers_.find(text);
     if (found == answers_.end()) {
       throw DeviceError(
-          "the recording does not contain a transfer that this measurement needs, because it was made by another "
-          "version of gputopo or with other options; replay it with the original version and options, or record again");
+          "the recording does not contain a transfer that this measurement needs, because the recording was made by "
+          "another version of gputopo or with other options; replay it with the original version and options, or "
+          "record again");
     }
     const std::size_t next = std::min(given_[text]++, found->second.size() - 1);
     return found->second[next];

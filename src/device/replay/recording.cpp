@@ -30,7 +30,7 @@ using recorded::read;
 using recorded::refuse;
 using recorded::SortedJson;
 
-constexpr char kOtherKind[] = "belongs to another kind of program";
+constexpr char kOtherKind[] = "is the result of another kind of program";
 
 // ---- Errors ----
 
@@ -101,7 +101,8 @@ DeviceInfo decode_info(const SortedJson& object) {
   info.recorded.emplace();  // older recordings do not have it
   const Place origin{&place, "recorded"};
   if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"], origin));
-  if (info.spaces.size() > kNames<Space>.size()) refuse({&place, "spaces"}, "has more entries than there are spaces");
+  if (info.spaces.size() > kNames<Space>.size())
+    refuse({&place, "spaces"}, "has more entries than there are memory spaces");
   check_info(info, "info");
   return info;
 }
@@ -234,10 +235,10 @@ Recording decode_document(const SortedJson& document) {
   }
   const auto version = document["version"].get<std::int64_t>();
   if (version != kRecordingVersion) {
-    throw FormatError(
-        fmt::format("the recording has version {}, but this gputopo reads version {}; {} or use the gputopo "
-                    "that made it",
-                    version, kRecordingVersion, kRecordAgain));
+    throw FormatError(fmt::format(
+        "the recording's format has version {}, but this gputopo reads version {}; {} or use the version of "
+        "gputopo that made it",
+        version, kRecordingVersion, kRecordAgain));
   }
   if (!document.contains("info") || !document.contains("answers") || !document["answers"].is_array())
     throw_corrupt_recording();
@@ -294,7 +295,7 @@ void check_readable(const Recording& recording) {
       try {
         check_result(program, *result);
       } catch (const FormatError& error) {
-        throw FormatError(fmt::format("the device's answer to '{}' {}", shown(text), error.what()));
+        throw FormatError(fmt::format("the device's result for '{}' {}", shown(text), error.what()));
       }
     }
   }

@@ -29,7 +29,7 @@ class ReplayDevice : public Device {
       for (const std::string& text : texts) static_cast<void>(upcoming_answer(text));
     }
     std::vector<ProgramResult> results;
-    if (ended_ && ended_()) throw EndedError("ended before all programs had run");
+    if (ended_ && ended_()) throw EndedError("the measurement ended before all programs had run");
     for (const std::string& text : texts) results.push_back(next_answer(text));
     return results;
   }
@@ -44,8 +44,9 @@ class ReplayDevice : public Device {
     if (found == recording_.answers.end()) {
       // The message does not blame the device, which may well run it. The exit code shows that values are unavailable.
       throw DeviceError(
-          "the recording does not contain a program that this measurement needs, because it was made by another "
-          "version of gputopo or with other options; replay it with the original version and options, or record again");
+          "the recording does not contain a program that this measurement needs, because the recording was made by "
+          "another version of gputopo or with other options; replay it with the original version and options, or "
+          "record again");
     }
     const std::vector<RecordedAnswer>& answers = found->second;
     return answers[std::min(given_[text], answers.size() - 1)];
@@ -142,9 +143,10 @@ void Recorder::save(const std::string& path) const {
   try {
     write_file(path, encode_readable_recording(recording));
   } catch (const FormatError& error) {
-    throw FormatError(fmt::format(
-        "the recording '{}' was not written, because it could not be read again: {}; select fewer elements (--only)",
-        path, error.what()));
+    throw FormatError(
+        fmt::format("the recording '{}' was not written, because 'gputopo replay' could not read it: {}; select fewer "
+                    "elements (--only)",
+                    path, error.what()));
   }
 }
 

@@ -40,7 +40,7 @@ void check_victims(const CacheSpec& cache, const std::string& field) {
   const std::string name = field + ".victim_weights";
   require(cache.replacement == Replacement::kRandom, name, "are allowed only with random replacement");
   require(cache.set_ways.empty() && cache.ways == cache.victim_weights.size() && !cache.unified, name,
-          "has {} weights; it must have one per way, in a cache without set_ways and unified",
+          "has {} weights; it must have one per way, and the cache must not have set_ways or be unified",
           cache.victim_weights.size());
   const std::uint64_t sum = std::accumulate(cache.victim_weights.begin(), cache.victim_weights.end(), std::uint64_t{0});
   require(sum >= 1 && sum <= kMaxWeight, name, "the sum {} is not between 1 and {}", sum, kMaxWeight);
@@ -100,7 +100,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(!cache.unified || per_sm, field + ".unified", "must be false for scope gpu or xcd");
   const bool keeps_stores = writes_back(cache) || allocates_on_store(cache);
   require(cache.store_hit == StoreHit::kUpdate || !keeps_stores, field + ".store_hit",
-          "must be update if write_policy is back or write_allocate is true");
+          "must be 'update' if write_policy is 'back' or write_allocate is true");
 
   check_geometry(field + ".ways", [&] { return geometry_of(cache, cache.size_bytes); });
   if (cache.partitions > 1) check_geometry(field + ".partitions", [&] { return geometry_of_partition(cache); });
@@ -114,8 +114,8 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
 }  // namespace
 
 void check_scope(const MachineSpec& spec, Scope scope, const std::string& field) {
-  require(scope != Scope::kGroup || !spec.sm_groups.empty(), field, "group requires sm_groups, which is missing");
-  require(scope != Scope::kXcd || spec.info.xcd_count, field, "xcd requires info.xcd_count, which is missing");
+  require(scope != Scope::kGroup || !spec.sm_groups.empty(), field, "'group' requires sm_groups, which is missing");
+  require(scope != Scope::kXcd || spec.info.xcd_count, field, "'xcd' requires info.xcd_count, which is missing");
 }
 
 void check_caches(const MachineSpec& spec) {

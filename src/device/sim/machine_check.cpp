@@ -56,7 +56,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     left_the_sm = is_behind_sms(cache.scope);
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
     require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
-            "{} is less than that of the previous stop ({})", stop.latency_cycles, latency);
+            "{} is less than that of the previous cache of the path ({})", stop.latency_cycles, latency);
     latency = stop.latency_cycles;
     if (cache.partitions == 1) {
       require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
@@ -73,7 +73,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
   require_not_negative(space_spec.address_cycles, field + ".address_cycles");
   const double far_memory = space_spec.far_memory_latency_cycles;
   require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
-          "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
+          "{} is less than the latency of near memory ({})", far_memory, space_spec.memory_latency_cycles);
   require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
           "{} is less than that of the last cache of the path ({})", space_spec.memory_latency_cycles, latency);
 }
@@ -235,14 +235,14 @@ void check_distances(const MachineSpec& spec) {
     require_overhead(spec.tpc_distances_cycles[i], fmt::format("tpc_distances_cycles[{}]", i));
   }
   require(spec.tpc_distances_cycles.size() <= spec.info.sm_count, "tpc_distances_cycles",
-          "{} values are more than the {} SMs", spec.tpc_distances_cycles.size(), spec.info.sm_count);
+          "has {} values, more than the {} SMs", spec.tpc_distances_cycles.size(), spec.info.sm_count);
 }
 
 void check_memory(const MachineSpec& spec) {
   if (!spec.info.memory_bytes) return;
   for (const CacheSpec& cache : spec.caches) {
-    require(*spec.info.memory_bytes > cache.size_bytes, "info.memory_bytes", "{} is not larger than the cache {}",
-            *spec.info.memory_bytes, cache.id);
+    require(*spec.info.memory_bytes > cache.size_bytes, "info.memory_bytes",
+            "{} is not larger than the size of cache '{}'", *spec.info.memory_bytes, cache.id);
   }
 }
 

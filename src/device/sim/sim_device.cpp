@@ -112,7 +112,7 @@ class SimDevice : public Device {
       std::unique_ptr<Worker>& worker = workers_[thread];
       if (worker == nullptr) worker = std::make_unique<Worker>(spec_);
       for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) {
-        if (ended_ && ended_()) throw EndedError("ended before all programs had run");
+        if (ended_ && ended_()) throw EndedError("the measurement ended before all programs had run");
         results[i] = answer(programs[i], program_index_ + i, sms[i], *worker);
       }
     });

@@ -32,9 +32,10 @@ void CacheFindings::require_l1_caching(Space space) {
 void CacheFindings::require_local_misses(const Survey& survey) {
   probe::require_apart_from_memory(survey);
   if (survey.levels.size() != 1 || !bench_.has_space(Space::kGlobalBypassL1)) return;
-  throw NotSupportedError(fmt::format(
-      "arrays in the {} space hold at most {} B, and no load of them missed, so the cache is at least that large",
-      to_string(survey.site.space), survey.site.limit_bytes));
+  throw NotSupportedError(
+      fmt::format("arrays in the {} space have at most {} B, and no load from such an array missed, so the cache is at "
+                  "least that large",
+                  to_string(survey.site.space), survey.site.limit_bytes));
 }
 
 // A level that includes loads as slow as L2 hits is a mix of L1 and L2. Constants have a separate path to L2.
@@ -45,8 +46,8 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
   const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
   if (survey.levels[level].high_cycles <= of_l2) return;
   throw probe::Inconclusive(
-      fmt::format("loads that bypass L1 take {:.0f} cycles, and loads of up to {:.0f} cycles look like hits of this "
-                  "cache: they include L2 hits",
+      fmt::format("loads that bypass L1 take {:.0f} cycles, but loads that take up to {:.0f} cycles look like hits of "
+                  "this cache: some of these are L2 hits",
                   of_l2, survey.levels[level].high_cycles));
 }
 
@@ -68,8 +69,10 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
   }
   const std::size_t behind = of_constants.survey->levels.size() - of_constants.last_level - 1;
   if (behind >= of_l2) return;
-  throw NotSupportedError(fmt::format(
-      "{} levels are behind the third, but L2 and memory have {}: the third may be a partition of L2", behind, of_l2));
+  throw NotSupportedError(
+      fmt::format("levels behind the third constant cache: {}; levels of L2 and memory: {}; the third constant cache "
+                  "may be a partition of L2",
+                  behind, of_l2));
 }
 
 // Without an L2, or with one for textures only, probes would measure memory. Its edge need not be known here.
@@ -85,9 +88,10 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
   if (cache.site().exclusive) return;
   Lab own = lab();
   if (const auto stride = probe::find_stride_that_stays(own, cache)) {
-    throw probe::Inconclusive(fmt::format(
-        "neighboring lines share a set: more lines stay in the cache if they are {} B apart than if they are adjacent",
-        *stride));
+    throw probe::Inconclusive(
+        fmt::format("neighboring lines share a set, so adjacent lines do not fill the cache: more lines stay if they "
+                    "are {} B apart",
+                    *stride));
   }
 }
 
@@ -98,8 +102,8 @@ void CacheFindings::require_reached_lines(ElementId element) {
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
   throw probe::Inconclusive(
-      fmt::format("L1 lines are {} B, but a thread reaches only one word in every {} B of local memory, so the lines "
-                  "in between stay empty",
+      fmt::format("L1 lines are {} B, but a thread reaches only one word in every {} B of local memory, so no load "
+                  "reaches the lines in between, and footprints do not show the size",
                   line->bytes, kLocalStrideBytes));
 }
 
@@ -124,7 +128,8 @@ void CacheFindings::require_next_level(const Cache& cache) {
   const Survey& survey = *cache.survey;
   if (!survey.unsure_level || *survey.unsure_level > cache.last_level + 1) return;
   throw probe::Inconclusive(
-      fmt::format("misses of this cache go to levels of about {:.0f} cycles that are too close to tell apart",
+      fmt::format("the levels that serve misses of this cache have latencies of about {:.0f} cycles, too similar to "
+                  "tell the levels apart",
                   survey.levels[*survey.unsure_level].mode_cycles));
 }
 

@@ -48,7 +48,7 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
   require_apart_from_l2(found, info.depth);
   if (info.id == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
     throw NotSupportedError(
-        "the constant cache before it holds all constants, so a cache behind that one does not show");
+        "the nearer constant cache holds all constants, so loads do not show whether another cache is behind it");
   }
   Cache cache = probe::find_cache(found, info.depth, false);
   if (info.id == ElementId::kConstantL3) require_l2_behind(cache);
@@ -79,12 +79,14 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
   probe::require_apart_from_memory(found);
   const char* plural = found.levels.size() == 1 ? "" : "s";
   if (const std::optional<double> told = told_size(bench_.info(), info.id).number()) {
-    throw probe::Inconclusive(fmt::format(
-        "loads that bypass L1 show only {} level{}, so this cache of {:.0f} B takes about as long as another level",
-        found.levels.size(), plural, *told));
+    throw probe::Inconclusive(
+        fmt::format("loads that bypass L1 show only {} level{}, so the latency of this cache of {:.0f} B is too close "
+                    "to that of another level",
+                    found.levels.size(), plural, *told));
   }
   throw probe::NotPresent(
-      fmt::format("loads that bypass L1 show {} level{}, and the last one is memory", found.levels.size(), plural));
+      fmt::format("loads that bypass L1 show {} level{} including memory, which leaves none for this cache",
+                  found.levels.size(), plural));
 }
 
 std::optional<Cache> CacheFindings::l2_of_textures() {
@@ -242,7 +244,8 @@ probe::Line CacheFindings::make_line(ElementId element) {
     try {
       return probe::find_constant_line_beside_code(own, code_.survey(), cache);
     } catch (const NotSupportedError& error) {
-      bench_.log(fmt::format("{}: measurement beside code failed: {}", to_string(element), error.what()));
+      bench_.log(
+          fmt::format("{}: measuring constants together with code failed: {}", to_string(element), error.what()));
     }
   }
   return probe::find_line(own, cache);

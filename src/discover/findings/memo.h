@@ -54,7 +54,7 @@ class Once {
   template <typename Make>
   void look_up(Make& make) {
     if (made_ || absence_) return;
-    if (is_being_made_) throw CircularRequest("a finding depends on itself");
+    if (is_being_made_) throw CircularRequest("an intermediate result depends on itself");
     is_being_made_ = true;
     try {
       made_.emplace(make());

@@ -35,7 +35,8 @@ std::optional<Attribute> beside_code(Context& context, const ElementInfo& elemen
   try {
     return measure(context.code.survey());
   } catch (const NotSupportedError& error) {
-    context.bench().log(fmt::format("{}: measurement beside code failed: {}", element.name, error.what()));
+    context.bench().log(
+        fmt::format("{}: measuring constants together with code failed: {}", element.name, error.what()));
     return std::nullopt;
   }
 }
@@ -89,9 +90,8 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
 void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
   if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
   attribute.flags.emplace_back(
-      "line_size_unknown: global loads do not show the line size; if lines are shorter than 128 B, the words of a "
-      "thread "
-      "fill only some of them");
+      "line_size_unknown: global loads do not show the line size; if lines are shorter than 128 B, the loads of a "
+      "thread reach only some of the lines");
 }
 
 Attribute size(Context& context, const ElementInfo& element) {
@@ -190,8 +190,9 @@ void require_served_by_next(Context& context, const Cache& cache, ElementId next
       levels, {}, [&](const stats::Level& level) { return std::abs(level.mode_cycles - missed); });
   if (static_cast<std::size_t>(nearest - levels.begin()) <= behind->last_level) return;
   throw probe::Inconclusive(
-      fmt::format("loads that miss this cache take {:.0f} cycles, like loads that miss {} ({:.0f} cycles)", missed,
-                  to_string(next), nearest->mode_cycles));
+      fmt::format("loads that miss this cache take {:.0f} cycles, about as long as loads that miss {} ({:.0f} cycles), "
+                  "so they seem to miss both",
+                  missed, to_string(next), nearest->mode_cycles));
 }
 
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
@@ -294,7 +295,8 @@ Attribute sets(Context& context, const ElementInfo& element) {
     sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
   }
   if (may_leave_sets_unfilled(context.caches.capacity(element.id), whole.site().limit_bytes)) {
-    sets.flags.emplace_back("sets_may_not_be_full: the number of sets follows from the size, which may be larger");
+    sets.flags.emplace_back(
+        "sets_may_not_be_full: the number of sets is computed from the size, and the true size may be larger");
   }
   return sets;
 }
@@ -308,13 +310,12 @@ Attribute replacement(Context& context, const ElementInfo& element) {
   // This cache sees no loads of what a nearer cache keeps. It sees the order of use only if these are the newest.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
     const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
-    if (!found.available())
-      return unavailable(Reason::kDependency, "needs the replacement policy of the cache before it");
+    if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement policy of the nearer cache");
     const auto& name = std::get<std::string>(found.value);
     if (name == "random" || name == "other") {
       throw probe::Inconclusive(
-          "the cache before it has a random or unknown replacement policy, so this cache does not see the order of "
-          "use");
+          "the nearer cache has a random or unknown replacement policy, so the loads that reach this cache do not show "
+          "the order of use");
     }
   }
   const probe::Structure& structure = context.caches.structure(element.id);

@@ -140,20 +140,23 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (caches.empty())
-    throw probe::Inconclusive("the size of the first cache that straight-line code shows is not known well enough");
+    throw probe::Inconclusive(
+        "the size of the first instruction cache found with straight-line code is not known well enough");
   const probe::CodeJumps& jumps = context.code.jumps();
   const std::size_t level = probe::level_of_cache(context.lab(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive(
-        "jumps over the least code are faster than jumps within the first cache, but show no level");
+        "jumps through the smallest code are faster than jumps in the first cache found with straight-line code, but "
+        "show no level of their own");
   }
   if (level == 0) {
     throw probe::NotPresent(
-        "jumps over growing amounts of code show no cache before the first one that straight-line code shows");
+        "jumps through growing code show no cache nearer than the first one found with straight-line code");
   }
   if (level > 1) {
     throw probe::Inconclusive(
-        "jumps over growing amounts of code show several levels before the first cache that straight-line code shows");
+        "jumps through growing code show several levels, not one, nearer than the first cache found with straight-line "
+        "code");
   }
   return jumps;
 }

@@ -90,9 +90,9 @@ std::uint64_t shared_cache_bytes(const Cache& cache) {
   const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
   const std::uint64_t bytes = std::max(half, std::bit_ceil(2 * cache.nearer_bytes));
   if (bytes > cache.fits_bytes) {
-    throw Inconclusive(
-        fmt::format("only {} B are certain to fit, not clearly more than the {} B that nearer caches hold",
-                    cache.fits_bytes, cache.nearer_bytes));
+    throw Inconclusive(fmt::format(
+        "only {} B are certain to fit in this cache, which is not clearly more than the {} B that nearer caches hold",
+        cache.fits_bytes, cache.nearer_bytes));
   }
   return std::max(bytes, std::min(kLeastSharedBytes, std::bit_floor(cache.fits_bytes)));
 }

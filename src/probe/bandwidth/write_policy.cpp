@@ -72,8 +72,8 @@ struct TwoParts {
     const std::uint64_t room = cache.fits_bytes / kStores.fitting_parts;
     const std::uint64_t lines = std::clamp(room / (2 * line_bytes), std::uint64_t{1}, most);
     if (2 * lines * line_bytes > cache.fits_bytes) {
-      throw Inconclusive(
-          fmt::format("only {} B are certain to fit, less than two lines of {} B", cache.fits_bytes, line_bytes));
+      throw Inconclusive(fmt::format("only {} B are certain to fit in this cache, which is less than two lines of {} B",
+                                     cache.fits_bytes, line_bytes));
     }
     array = make_array(cache.site(), 2 * lines * line_bytes, kMinimumStrideBytes);
     per_line = line_bytes / kMinimumStrideBytes;

@@ -53,18 +53,19 @@ double part_quicker(std::span<const std::uint32_t> latencies, std::span<const st
 
 Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
   Decision<StoreTreatment> decision{
-      .basis = fmt::format("hits: {}% of lines never stored, {}% of stored lines, {}% of lines stored again",
-                           whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
+      .basis = fmt::format(
+          "hits: {}% of the lines never written, {}% of those written while absent, {}% of those written while present",
+          whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
   if (found(hits.unstored, parameters.nearly_all) != false) {
     decision.why_not =
-        fmt::format("{}% of the lines that were never stored hit as well, so hits do not show what stores did",
+        fmt::format("{}% of the lines that were never written hit as well, so hits do not show the effect of stores",
                     whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> allocates = found(hits.stored, parameters.nearly_all);
   if (!allocates) {
     decision.why_not =
-        fmt::format("{}% of the stored lines hit: neither nearly all nor nearly none", whole_percent(hits.stored));
+        fmt::format("{}% of the written lines hit: neither nearly all nor nearly none", whole_percent(hits.stored));
     return decision;
   }
   decision.value =
@@ -73,24 +74,24 @@ Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDe
 }
 
 Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDecisionParameters& parameters) {
-  Decision<WritePolicy> decision{.basis = fmt::format("{}% of the lines are in L1; in L2, {}% of lines never "
-                                                      "stored and {}% of stored lines",
-                                                      whole_percent(hits.in_l1), whole_percent(hits.unstored),
-                                                      whole_percent(hits.stored_in_l2))};
+  Decision<WritePolicy> decision{
+      .basis = fmt::format(
+          "hits in L1: {}% of the lines; hits in L2: {}% of the lines never written, {}% of the written lines",
+          whole_percent(hits.in_l1), whole_percent(hits.unstored), whole_percent(hits.stored_in_l2))};
   if (found(hits.in_l1, parameters.nearly_all) != true) {
     decision.why_not =
         fmt::format("only {}% of the lines are still in L1 after their eviction from L2", whole_percent(hits.in_l1));
     return decision;
   }
   if (found(hits.unstored, parameters.nearly_all) != false) {
-    decision.why_not =
-        fmt::format("{}% of the lines that were never stored hit in L2 as well, so hits do not show what stores did",
-                    whole_percent(hits.unstored));
+    decision.why_not = fmt::format(
+        "{}% of the lines that were never written hit in L2 as well, so hits do not show the effect of stores",
+        whole_percent(hits.unstored));
     return decision;
   }
   const std::optional<bool> reached = found(hits.stored_in_l2, parameters.nearly_all);
   if (!reached) {
-    decision.why_not = fmt::format("{}% of the stored lines hit in L2: neither nearly all nor nearly none",
+    decision.why_not = fmt::format("{}% of the written lines hit in L2: neither nearly all nor nearly none",
                                    whole_percent(hits.stored_in_l2));
     return decision;
   }
@@ -101,11 +102,11 @@ Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDec
 Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_peak,
                                           const WritesBesideReadsParameters& parameters) {
   Decision<WritePolicy> decision{
-      .basis =
-          fmt::format("reads from memory: {:.0f} GB/s alone, {:.0f} beside equal writes to memory, {:.0f} beside equal "
-                      "writes to a part of the cache; reads of a copy within the cache: {:.0f}",
-                      gigabytes(rates.alone), gigabytes(rates.beside_memory), gigabytes(rates.beside_cache),
-                      gigabytes(rates.in_cache))};
+      .basis = fmt::format(
+          "reads from memory: {:.0f} GB/s alone, {:.0f} GB/s while as much is written to memory, {:.0f} GB/s while as "
+          "much is written to a part of the cache; reads of a copy within the cache: {:.0f} GB/s",
+          gigabytes(rates.alone), gigabytes(rates.beside_memory), gigabytes(rates.beside_cache),
+          gigabytes(rates.in_cache))};
   if (memory_peak > 0 && 2 * rates.beside_cache > parameters.clear * memory_peak) {
     decision.value = WritePolicy::kWriteBack;
     return decision;
@@ -125,8 +126,8 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
     decision.value = WritePolicy::kWriteThrough;
   } else {
     decision.why_not = fmt::format(
-        "writes that could stay in the cache slow reads from memory {:.0f}% as much as writes to memory do: "
-        "too much for write-back, too little for write-through",
+        "writes that could stay in the cache cause {:.0f}% of the slowdown of reads from memory that writes to memory "
+        "cause: too much for write-back, too little for write-through",
         100 * (1 - left));
   }
   return decision;
@@ -134,11 +135,12 @@ Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_
 
 Decision<WritePolicy> policy_by_bandwidth(double written, double next, const WriteBandwidthParameters& parameters) {
   const double ratio = next > 0 ? written / next : 0;
-  Decision<WritePolicy> decision{.basis =
-                                     fmt::format("its write bandwidth is {:.2f} times that of the next level", ratio)};
+  Decision<WritePolicy> decision{
+      .basis = fmt::format("the write bandwidth of this cache is {:.2f} times that of the next level", ratio)};
   if (ratio < parameters.write_back_ratio) {
     decision.why_not = fmt::format(
-        "its write bandwidth is {:.2f} times that of the next level: too little to tell write-back from write-through",
+        "the write bandwidth of this cache is {:.2f} times that of the next level: too little to tell write-back from "
+        "write-through",
         ratio);
     return decision;
   }

@@ -68,8 +68,9 @@ bool is_confirmed(Lab& lab, const Cache& cache, std::uint64_t carve_out, const C
   const bool agree = sampled.interval.low <= expected.interval.high && expected.interval.low <= sampled.interval.high &&
                      std::abs(sampled.bytes - expected.bytes) <= kSame * expected.bytes &&
                      own.conditions().carve_outs_bytes() == std::set<std::uint64_t>{carve_out};
-  lab.log(fmt::format("size: at a carve-out of {} B, a sample of {:.0f} B {} with the interpolated {:.0f} B", carve_out,
-                      sampled.bytes, agree ? "agrees" : "does not agree", expected.bytes));
+  lab.log(fmt::format(
+      "size: at a carve-out of {} B, the sampled size of {:.0f} B {} with the interpolated size of {:.0f} B", carve_out,
+      sampled.bytes, agree ? "agrees" : "does not agree", expected.bytes));
   return agree;
 }
 

@@ -96,8 +96,9 @@ Decision<ChangePointSize> decide_change_point(std::span<const SizedLatencies> ro
   if (!change) return {.value = std::nullopt, .basis = "", .why_not = "there are fewer than two sizes to compare"};
   const stats::KolmogorovSmirnov& test = change->test;
   const ChangePointSize found{rows[change->index - 1].bytes, rows[change->index].bytes, test.distance, test.p_value};
-  const std::string basis = fmt::format("the most likely change among {} sizes is at {} B: distance {:.3f}, p {:.2g}",
-                                        rows.size(), found.bytes, found.distance, found.p_value);
+  const std::string basis =
+      fmt::format("the most likely change among {} sizes is at {} B: Kolmogorov-Smirnov distance {:.3f}, p {:.2g}",
+                  rows.size(), found.bytes, found.distance, found.p_value);
   if (!test.different) return {.value = std::nullopt, .basis = basis, .why_not = basis + ", which may be chance"};
   return {.value = found, .basis = basis, .why_not = ""};
 }

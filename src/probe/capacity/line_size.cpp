@@ -41,13 +41,14 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
     const auto bytes = static_cast<double>(halves.places.size() * half);
     const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
-    lab.log(fmt::format(
-        "line: packed halves of {} B blocks: {:.0f} B, {:.1f} B of them in a nearer cache; packed lines: {:.0f} B",
-        block, bytes, nearer_bytes, all_bytes));
+    lab.log(
+        fmt::format("line: halves of {} B blocks that stay resident together: {:.0f} B, {:.1f} B of them in a nearer "
+                    "cache; whole lines that stay resident together: {:.0f} B",
+                    block, bytes, nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
     const std::optional<bool> lines =
         are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
-    if (!lines) throw Inconclusive("packed halves of lines cannot be distinguished from packed whole lines here");
+    if (!lines) throw Inconclusive("the half blocks that stay resident may be whole lines or halves of lines");
     if (*lines) break;
     line = block;
   }
@@ -76,7 +77,8 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   }
   const double cycles = static_cast<double>(halves.elements.size()) * cache.survey->levels.back().mode_cycles;
   if (cycles > lab.parameters().launch_cycles_limit) {
-    throw Inconclusive("the nearer cache may hold as many lines, and loading enough bytes to exceed it takes too long");
+    throw Inconclusive(
+        "the nearer cache may hold all loaded lines, and loading enough bytes to exceed that cache takes too long");
   }
   return halves;
 }
@@ -150,13 +152,17 @@ class SparseFootprints {
       const LineReference& reference = references_.at(i);
       const double ratio = sparse_ratio(reference.bytes, stride);
       if (i == 0) ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
-      lab_.log(fmt::format("line: footprint {} B, stride {} B: miss ratio {:.3f} (fitting {:.3f}, exceeding {:.3f})",
-                           reference.bytes, stride, ratio, reference.fitting, reference.exceeding));
+      lab_.log(
+          fmt::format("line: footprint {} B, stride {} B: miss ratio {:.3f} ({:.3f} if the footprint fits, {:.3f} if "
+                      "it exceeds the cache)",
+                      reference.bytes, stride, ratio, reference.fitting, reference.exceeding));
       answer.add(reference, ratio);
     }
     if (cache_.nearer_bytes > 0 && answer.is_between()) {
-      throw Inconclusive(fmt::format(
-          "the miss ratio at a stride of {} B is about midway between fitting and exceeding the cache", stride));
+      throw Inconclusive(
+          fmt::format("the miss ratio at a stride of {} B is about midway between those of footprints that fit and "
+                      "that exceed the cache",
+                      stride));
     }
     return answer.fills();
   }
@@ -187,7 +193,8 @@ class SparseFootprints {
 Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details) {
   if (bytes > lab.parameters().line_limit_bytes) {
     throw Inconclusive(fmt::format(
-        "touching only part of every {} B fills the cache as touching everything does: no line size shows", bytes));
+        "loading only part of every {} B fills the cache as much as loading everything, so the line size does not show",
+        bytes));
   }
   return {.bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = lab.conditions()};
 }

@@ -158,8 +158,9 @@ double packed_bytes(Lab& lab, const Cache& cache) {
   const Packed packed = pack(lab, cache, array, places, first);
   const double bytes = static_cast<double>(packed.places.size() * place);
   const double nearer_bytes = packed.nearer_elements * static_cast<double>(element);
-  lab.log(fmt::format("packed: {:.0f} B in pieces of {} B, {:.1f} B of them in a nearer cache", bytes, place,
-                      nearer_bytes));
+  lab.log(
+      fmt::format("packed: {:.0f} B stay resident together, in pieces of {} B; a nearer cache holds {:.1f} B of them",
+                  bytes, place, nearer_bytes));
   return nearer_bytes < kPackingParameters.nearer_places * static_cast<double>(place) ? bytes : 0;
 }
 

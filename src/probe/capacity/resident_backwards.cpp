@@ -88,8 +88,8 @@ FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint6
     region = turning_region(hits, elements, kResidentBackwardsParameters.rare_part);
     if (is_scattered(hits, kResidentBackwardsParameters) &&
         is_left_to_chance(hits, hits_at_places(lab, cache, reading.array), kResidentBackwardsParameters)) {
-      lab.log(
-          fmt::format("size: two looks at {} elements found different ones resident: eviction is random", elements));
+      lab.log(fmt::format("size: two checks of {} elements found different elements resident: eviction is random",
+                          elements));
       return {.by_chance = true};
     }
     if (takes_too_long()) {
@@ -139,8 +139,10 @@ SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double 
     if (cache.site().exclusive) footprints.erase(footprints.begin() + 1, footprints.end());
     const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
     for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
-      lab.log(fmt::format("size: reading backwards over {:.0f} B: {:.0f} B resident in most copies, {:.0f} B in any",
-                          footprints[i], residents[i].bytes, residents[i].most_bytes));
+      lab.log(
+          fmt::format("size: reading {:.0f} B backwards: {:.0f} B resident in most copies of the program, {:.0f} B in "
+                      "at least one copy",
+                      footprints[i], residents[i].bytes, residents[i].most_bytes));
       search.add(residents[i]);
     }
   }

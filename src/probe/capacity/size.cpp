@@ -127,12 +127,12 @@ std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& sa
         sampled_residency(lab, cache, cache.hit_limit_cycles(), same.bytes,
                           CapacityDecisionParameters{}.sampled_capacities, stride_of(cache), kSamplesToConfirm);
     const bool agree = sampled.interval.low <= same.interval.high && same.interval.low <= sampled.interval.high;
-    lab.log(fmt::format("size: a sample of {:.0f} B {} with the {:.0f} B of L1", sampled.bytes,
+    lab.log(fmt::format("size: the sampled size of {:.0f} B {} with the L1 size of {:.0f} B", sampled.bytes,
                         agree ? "agrees" : "does not agree", same.bytes));
     if (!agree) return std::nullopt;
     seen.sampled_bytes = sampled.bytes;
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("size: no sample to compare with L1's size: {}", error.what()));
+    lab.log(fmt::format("size: sampling found no size to compare with that of L1: {}", error.what()));
     return std::nullopt;
   }
   seen.resident_bytes = 0;
@@ -159,13 +159,15 @@ Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
   if (cache.survey->counts_in_places) {
     if (cache.nearer_bytes > 0) {
       throw Inconclusive(
-          "random loads wait for address translation, and loads of neighboring lines do not show what is replaced");
+          "random loads wait for address translation, and loads of neighboring lines do not show which lines are "
+          "replaced");
     }
     // Loads in few places measure the share of memory loads that look like far hits too poorly.
     constexpr double kHitsOfCold = 0.1;
     if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
       throw Inconclusive(
-          "loads from near memory look like hits in a far partition, and all other loads wait for address translation");
+          "loads from near memory look like hits in a far partition, and the loads that could tell them apart wait for "
+          "address translation");
     }
   }
   if (same != nullptr) {
@@ -187,7 +189,8 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
   if (cache.survey->counts_in_places) attribute.flags.emplace_back("sampled_in_clusters");
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(
-        "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache");
+        "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache to "
+        "fill them all; the true size may be larger");
   }
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));

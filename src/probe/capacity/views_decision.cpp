@@ -124,9 +124,9 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
   // Uses the sample alone if nothing could be read back.
   const auto least_of = [&](double of_sample) { return resident > 0 ? std::min(resident, of_sample) : of_sample; };
   if (standing.best.bytes < parameters.contradicting_part * least_of(sampled.interval.low)) {
-    return fmt::format("packing finds {:.0f} B, but {}sampling finds {:.0f} B", standing.best.bytes,
-                       resident > 0 ? fmt::format("reading backwards finds {:.0f} B and ", resident) : "",
-                       sampled.bytes);
+    return fmt::format(
+        "the methods disagree: packing finds {:.0f} B, but {}sampling finds {:.0f} B", standing.best.bytes,
+        resident > 0 ? fmt::format("reading backwards finds {:.0f} B and ", resident) : "", sampled.bytes);
   }
   stats::Interval& interval = standing.best.interval;
   if (least_of(sampled.bytes) > interval.high) interval.high = sampled.interval.high;
@@ -193,7 +193,7 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
   if (is_sampled && evidence.is_shared && !evidence.resident->settled &&
       evidence.sampled.back().bytes < parameters.contradicting_part * standing.best.bytes) {
     return {.why_not = fmt::format(
-                "reading backwards finds {:.0f} B, and more with every footprint, but sampling finds {:.0f} B",
+                "reading backwards finds {:.0f} B, and more with each larger footprint, but sampling finds {:.0f} B",
                 standing.best.bytes, evidence.sampled.back().bytes)};
   }
   if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
@@ -214,10 +214,11 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
                     .first_miss_bytes = evidence.fits ? evidence.fits->bytes : 0,
                     .all_miss_bytes = all_miss_bytes(evidence.sweep, parameters),
                     .sampled_bytes = is_sampled ? evidence.sampled.back().bytes : 0};
-  std::string basis =
-      fmt::format("{} {:.0f} B [{:.0f}, {:.0f}]; resident {:.0f}, fits {:.0f}, packed {:.0f}, sampled {:.0f}",
-                  capacity.method, capacity.bytes, capacity.interval.low, capacity.interval.high,
-                  capacity.resident_bytes, capacity.first_miss_bytes, standing.packed_bytes, capacity.sampled_bytes);
+  std::string basis = fmt::format(
+      "{}: {:.0f} B [{:.0f}, {:.0f}]; reading backwards {:.0f} B, fitting footprint {:.0f} B, packing {:.0f} B, "
+      "sampling {:.0f} B",
+      capacity.method, capacity.bytes, capacity.interval.low, capacity.interval.high, capacity.resident_bytes,
+      capacity.first_miss_bytes, standing.packed_bytes, capacity.sampled_bytes);
   if (evidence.not_sampled) basis += fmt::format("; not sampled: {}", *evidence.not_sampled);
   return {.value = std::move(capacity), .basis = std::move(basis)};
 }

@@ -30,7 +30,9 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     const std::vector<std::vector<std::uint32_t>>& met, const std::vector<std::vector<std::uint32_t>>& clocks_agree,
     const GpcParameters& parameters) {
   if (clocks_agree.size() < 2) {
-    return {.why_not = "the clocks of all SMs agree, and clusters alone may split a GPC into parts (see cluster_sms)"};
+    return {.why_not =
+                "the clocks of all SMs agree, so they do not show GPCs, and clusters alone may show one GPC as several "
+                "groups (see cluster_sms)"};
   }
   std::vector<std::size_t> large_parts(clocks_agree.size());
   for (const std::vector<std::uint32_t>& together : met) {
@@ -42,8 +44,8 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     }
     if (together.size() <= parameters.most_apart) continue;
     if (++large_parts[static_cast<std::size_t>(home - clocks_agree.begin())] > 1) {
-      return {.why_not = fmt::format("SM {} and others share no cluster with SMs whose clocks agree with theirs: "
-                                     "one GPC in parts, or two GPCs",
+      return {.why_not = fmt::format("SM {} and others ran in no cluster with further SMs whose clocks agree with "
+                                     "theirs: both groups may be parts of one GPC, or two GPCs",
                                      together.front())};
     }
   }

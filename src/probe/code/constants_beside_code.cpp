@@ -53,8 +53,8 @@ class WalkBesideCode {
     cycles_.untouched_cycles = stats::median(cycles_beside(0));
     cycles_.evicted_cycles = stats::median(cycles_beside(kMaxCodeBlocks));
     lab.log(
-        fmt::format("constants: a walk with a stride of {} B (upper half shifted by {} B) takes {:.0f} cycles, and "
-                    "after all of the code {:.0f}",
+        fmt::format("constants: loads with a stride of {} B (upper half shifted by {} B) take {:.0f} cycles, and "
+                    "{:.0f} cycles after all of the code has run",
                     walk.stride_bytes, walk.skew_bytes, cycles_.untouched_cycles, cycles_.evicted_cycles));
     if (!code_reaches(cycles_)) {
       throw NotSupportedError(fmt::format(
@@ -106,9 +106,10 @@ Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, 
   blocks.fits = walk.most_blocks(kDecision.begins);
   blocks.most = walk.most_blocks(kDecision.most);
   blocks.nearly_all = walk.most_blocks(kDecision.nearly_all);
-  lab.log(fmt::format(
-      "constants: {} blocks of code fit beside them; most constants are evicted beyond {} blocks, nearly all beyond {}",
-      blocks.fits, blocks.most, blocks.nearly_all));
+  lab.log(
+      fmt::format("constants: {} blocks of code fit in the cache with the constants; most constants are evicted beyond "
+                  "{} blocks, nearly all beyond {}",
+                  blocks.fits, blocks.most, blocks.nearly_all));
   const SharedCapacity capacity = decide_shared_capacity(blocks, all.bytes, survey.block_bytes, survey.loop_bytes);
   Attribute size = measured(lab.conditions(), capacity.bytes, "B", capacity.interval, "constants_beside_code");
   size.add_detail("first_miss_bytes", capacity.first_miss_bytes);

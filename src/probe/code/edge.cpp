@@ -39,9 +39,10 @@ std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
 
 CodeEdge steep_edge(Lab& lab, const CodeCache& cache) {
   if (cache.fits_instructions + kCodeEdgeParameters.max_edge > kMaxCodeBehindLead) {
-    throw NotSupportedError(fmt::format(
-        "this cache is too large: the steps of a steep edge can be measured only in caches of up to {:.0f} B",
-        (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
+    throw NotSupportedError(
+        fmt::format("this cache is too large: the steps in which misses rise just beyond the capacity can be measured "
+                    "only in caches of up to {:.0f} B",
+                    (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
   }
   const CodeShape shape = settle(lab, "code",
                                  decide_code_shape(lengths_of_edge(lab, cache), cache.fits_instructions,

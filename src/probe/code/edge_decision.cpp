@@ -70,7 +70,7 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
                                       double bytes_per_instruction, const CodeEdgeParameters& parameters) {
   const std::string no_stairs =
       "misses do not rise in equal steps as the code grows: the cache does not replace the oldest line of a set, or "
-      "its sets differ";
+      "its sets overflow unevenly";
   if (lengths.empty()) return {.why_not = no_stairs};
   std::vector<Fit> fits;
   for (const CodeShape& shape : candidates(fits_instructions, bytes_per_instruction, parameters)) {
@@ -82,7 +82,8 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
   const double next = fits.size() > 1 ? fits[1].distance : 0;
   Decision<CodeShape> decision;
   decision.basis = fmt::format(
-      "edge of {} sets with {} ways and {} instructions per line: off by {:.3f} of a step, the next best by {:.3f}",
+      "best fit: {} sets with {} ways and {} instructions per line; misses deviate from it by {:.3f} of a step, and "
+      "from the next best fit by {:.3f}",
       best.shape.sets, best.shape.ways, best.shape.line, best.distance, next);
   if (best.shape.sets == 1 && best.distance <= parameters.near) {
     decision.why_not =
@@ -91,7 +92,7 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
   } else if (best.distance > parameters.near || next <= parameters.clearly * best.distance) {
     decision.why_not = no_stairs;
   } else if (best.shape.sets == 2 && !is_told_by_two(best, parameters)) {
-    decision.why_not = "misses rise in only two steps, whose distance may come from sets that fill unequally";
+    decision.why_not = "misses rise in only two steps, and their distance may come from sets that fill unevenly";
   } else {
     decision.value = best.shape;
   }

@@ -41,8 +41,8 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
   const JumpCurve& far = jumps_over_code.far;
   if (far.levels.empty() || far.jumps[far.levels.front().last] < kLinesOfBlock * kManyAlignedJumps) {
     throw Inconclusive(
-        "the nearest cache holds too few blocks of code, so the time of jumps would repeat with its lines, not with "
-        "its fetches");
+        "the nearest cache holds too few blocks of code, so the time of jumps would repeat with the line size, not "
+        "with the fetch size");
   }
   AlignedJumps jumps;
   std::optional<std::size_t> period;

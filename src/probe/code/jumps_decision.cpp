@@ -107,12 +107,12 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const
     }
     if (is_of_smaller_cache(near, far.levels[found.front()].value, caches[cache], parameters)) {
       decision.why_not =
-          fmt::format("jumps of {:.1f} cycles end at {:.0f} B of code, but a cache smaller than this one serves them",
+          fmt::format("jumps take {:.1f} cycles up to {:.0f} B of code, but a cache smaller than this one serves them",
                       far.levels[found.front()].value, end);
       continue;
     }
     decision.value = found.front();
-    decision.basis = fmt::format("a jump to code in this cache takes {:.1f} cycles, up to {:.0f} B of code",
+    decision.basis = fmt::format("a jump to code in this cache takes {:.1f} cycles if the code has at most {:.0f} B",
                                  far.levels[found.front()].value, end);
   }
   return levels;
@@ -175,8 +175,10 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   }
   const double rise = behind.empty() ? 0 : stats::median(behind) - held;
   if (rise < parameters.least_rise * held) {
-    return {
-        {}, {}, "jumps through code without gaps take no longer once it exceeds the cache, because it is prefetched"};
+    return {{},
+            {},
+            "jumps through code without gaps do not slow down once the code exceeds the cache, because the code is "
+            "prefetched"};
   }
   // The first count from which all take longer by this part of the rise.
   const auto first_above = [&](double part) {
@@ -192,8 +194,8 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   const double all_miss = std::ceil(near.footprints_bytes[last] / group) * group;
   const double surely = far.jumps[far.levels.front().last] * far.run_bytes;
   return {NearestCode{bytes, {std::min(surely, bytes), all_miss + near.loop_bytes}},
-          fmt::format("jumps through code without gaps begin to take longer at {:.0f} B and nearly all do at {:.0f} B; "
-                      "far jumps take longer beyond {} blocks",
+          fmt::format("jumps through code without gaps begin to slow down at {:.0f} B, and nearly all are slower at "
+                      "{:.0f} B; jumps between distant blocks slow down beyond {} blocks",
                       near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};
 }
 

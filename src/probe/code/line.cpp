@@ -53,8 +53,10 @@ void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
     return;
   }
   if (found != line) {
-    throw Inconclusive(fmt::format(
-        "steps at several code lengths show lines of {} B, but the steps of the edge show {} B", line, found));
+    throw Inconclusive(
+        fmt::format("steps at several code lengths show lines of {} B, but the steps in which misses rise just beyond "
+                    "the capacity show {} B",
+                    line, found));
   }
 }
 
@@ -90,7 +92,7 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   }
   if (period.value->alternates) {
     throw Inconclusive(fmt::format(
-        "the steps are {} B apart, but not equally high: they may come from lines or from halves of lines", line));
+        "the steps are {} B apart, but not equally high: this distance may be a line or half a line", line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(lab.conditions(), line, "B", "code_length_staircase");

@@ -125,7 +125,8 @@ bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::s
 
 Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths, std::size_t block_period,
                                           const CodeLineParameters& parameters) {
-  Decision<StairPeriod> decision{.why_not = "the time of a pass does not rise in steps as the code begins earlier"};
+  Decision<StairPeriod> decision{
+      .why_not = "the time of a pass does not rise in steps as instructions are added before the code"};
   if (lengths.empty()) return decision;
   std::vector<std::vector<double>> of_lengths;
   std::vector<std::vector<double>> rises;
@@ -136,8 +137,9 @@ Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>
   const std::vector<double> stairs = steps_at(of_lengths, parameters.several_lengths);
   const std::vector<double> half = steps_at(of_lengths, parameters.half_of_lengths);
   const double fall = -stats::quantile(steps_at(rises, 1 - parameters.several_lengths), 1 - parameters.most_steps);
-  decision.basis = fmt::format("rises at each position of the lead, beyond their neighbors: {:.1f}; falls: {:.1f}",
-                               fmt::join(stairs, " "), fall);
+  decision.basis =
+      fmt::format("cycles by which the rise at each start of the code exceeds neighboring rises: {:.1f}; falls: {:.1f}",
+                  fmt::join(stairs, " "), fall);
   for (std::size_t period = std::bit_floor(lengths.front().size() / parameters.least_stairs); period > 1; period /= 2) {
     const std::optional<std::size_t> place = place_of_stairs(stairs, period, parameters);
     if (!place || (period == block_period && !place_of_stairs(half, period, parameters))) continue;

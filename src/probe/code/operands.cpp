@@ -61,7 +61,7 @@ void require_whole_lines(Lab& lab, const OperandCache& cache) {
 void require_order(const OperandCache& cache) {
   if (cache.line_bytes != 0) return;
   throw Inconclusive(
-      "the growth of misses near the edge fits no cache that replaces the oldest line of a set, or it fits several");
+      "no cache that replaces the oldest line of a set, or more than one, explains how misses grow near the capacity");
 }
 
 OperandCurve curve_of(const PassesByCount& passes) {
@@ -117,7 +117,8 @@ Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, cons
   // Loads the upper half of the constants, because the operands lie in the lower half.
   const auto half =
       static_cast<std::uint32_t>(lab.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes * kConstantStepBytes;
-  if (half < 4 * kConstantStepBytes) throw NotSupportedError("the driver does not report enough constant memory");
+  if (half < 4 * kConstantStepBytes)
+    throw NotSupportedError("the driver does not report enough constant memory for this test");
   const std::uint32_t operands = std::clamp(cache.fits / 2, 1u, half / kApartOperandBytes);
   const auto loads = [&](double of_bytes, std::uint32_t passes) {
     const double wanted = std::clamp(of_bytes, 1.0 * kConstantStepBytes, static_cast<double>(half));

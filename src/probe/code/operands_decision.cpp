@@ -229,8 +229,9 @@ std::string in_words(const std::vector<OrderedCache>& caches) {
   constexpr std::size_t kMost = 4;
   std::string words;
   for (std::size_t i = 0; i < std::min(kMost, caches.size()); ++i) {
-    words += fmt::format("{}{} sets of {} lines of {} B, with {} lines used by the pass itself", i == 0 ? "" : " or ",
-                         caches[i].sets, caches[i].ways, caches[i].line_bytes, caches[i].own_lines);
+    words +=
+        fmt::format("{}{} sets of {} lines of {} B, with {} lines used by the timed loop itself", i == 0 ? "" : " or ",
+                    caches[i].sets, caches[i].ways, caches[i].line_bytes, caches[i].own_lines);
   }
   return words.empty() ? "none" : caches.size() > kMost ? words + " or others" : words;
 }
@@ -313,12 +314,11 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
 Decision<bool> decide_whole_lines(double near_cycles, double close_cycles, double added_cycles,
                                   const OperandParameters& parameters) {
   const double missed = (near_cycles - close_cycles) / added_cycles;
-  if (missed < parameters.least_miss)
-    return {true, "operands half as far apart over the same number of bytes all hit", {}};
+  if (missed < parameters.least_miss) return {true, "twice as many operands in the same number of bytes all hit", {}};
   return {{},
           {},
-          fmt::format("operands half as far apart over the same number of bytes miss {:.1f} times: lines are shorter "
-                      "than {} B, or passes differ",
+          fmt::format("twice as many operands in the same number of bytes miss {:.1f} times: lines are shorter than {} "
+                      "B, or the time of a pass varies",
                       missed, kApartOperandBytes)};
 }
 
@@ -326,8 +326,8 @@ Decision<bool> decide_evicted(double before_cycles, double after_cycles, double 
   constexpr double kEvicted = 0.5;
   constexpr double kKept = 0.2;
   const double part = (after_cycles - before_cycles) / (all_miss_cycles - before_cycles);
-  const std::string basis = fmt::format("constant loads evict a fraction of {:.2f} of the operands", part);
-  if (part > kKept && part < kEvicted) return {{}, {}, basis + ": between none and most of them"};
+  const std::string basis = fmt::format("the fraction of operands that constant loads evict is {:.2f}", part);
+  if (part > kKept && part < kEvicted) return {{}, {}, basis + ", which is between none and most of them"};
   return {part >= kEvicted, basis, {}};
 }
 

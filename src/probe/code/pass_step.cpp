@@ -53,7 +53,7 @@ void require_everywhere(Lab& lab, const PassStep& step, const std::vector<CodePa
        first += kCodeEntryInstructions) {
     const std::vector<CodePasses> passes = measure_lengths(lab, both, first);
     if (!is_same_step(step, passes.front(), passes.back())) {
-      throw Inconclusive("code at another address does not exceed the cache at the same length");
+      throw Inconclusive("code at another address does not show the same step in time at the same length");
     }
   }
 }

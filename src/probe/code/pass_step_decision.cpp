@@ -117,20 +117,23 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
     const std::optional<PassStep> best = best_step(lengths, points, between, parameters);
     if (!best) continue;
     if (jump_cycles.empty())
-      return {{}, {}, "far jumps show no level with which to compare the step in the time of a pass"};
+      return {{},
+              {},
+              "jumps between distant blocks show no level, so there is no time to compare with the step in the time of "
+              "a pass"};
     const bool is_jump = std::ranges::any_of(jump_cycles, [&](double longer) {
       return best->cycles >= parameters.least_part * longer && best->cycles <= parameters.most_part * longer;
     });
     if (best->cycles < parameters.least_cycles || !is_jump) {
-      return {
-          {},
-          {},
-          fmt::format(
-              "passes over longer code take {:.1f} cycles longer, which is too little or does not match a jump back",
-              best->cycles)};
+      return {{},
+              {},
+              fmt::format("passes through longer code take {:.1f} cycles more, which is too little or does not match "
+                          "the jump back to evicted code",
+                          best->cycles)};
     }
     return {best,
-            fmt::format("passes over more than {} instructions take {:.1f} cycles longer, like a jump back",
+            fmt::format("passes through more than {} instructions take {:.1f} cycles more, which matches the jump back "
+                        "to evicted code",
                         lengths[best->last_before].instructions, best->cycles),
             {}};
   }

@@ -178,8 +178,8 @@ Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge, const CodeSi
       capacity.sharp ? edge.fits : std::clamp<double>(std::round(capacity.beginning), edge.fits, edge.low + 1);
   // One block more does not fit.
   capacity.most_blocks = (capacity.sharp ? std::max<double>(edge.fits, std::ceil(capacity.beginning)) : edge.far) + 1;
-  return {capacity, fmt::format("up to {} blocks fit; a tenth misses beyond {} blocks, three quarters beyond {}; the "
-                                "edge extrapolates back to {:.1f}",
+  return {capacity, fmt::format("up to {} blocks fit; a tenth of the code misses beyond {} blocks, three quarters "
+                                "beyond {}; misses extrapolate back to zero at {:.1f} blocks",
                                 edge.fits, edge.low, edge.far, capacity.beginning)};
 }
 

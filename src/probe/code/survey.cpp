@@ -35,9 +35,10 @@ CodeSurvey survey_code(Lab& lab) {
     lab.log(fmt::format("code: {:.2f} cycles per instruction from {:.0f} to {:.0f} B", level.value,
                         survey.footprints_bytes[level.first], survey.footprints_bytes[level.last]));
   }
-  lab.log(fmt::format(
-      "code: a block of {} instructions has {} B; each pass adds {:.0f} cycles and at most {} B of other code",
-      kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
+  lab.log(
+      fmt::format("code: a block of {} instructions has {} B; the loop around the blocks adds {:.0f} cycles per pass "
+                  "and at most {} B of code",
+                  kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
   return survey;
 }
 

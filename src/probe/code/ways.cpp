@@ -39,12 +39,14 @@ std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
   try {
     found = edge_of().ways;
   } catch (const Inconclusive& error) {
-    return fmt::format("unconfirmed: derived only from the slope of the edge: {}", error.what());
+    return fmt::format("unconfirmed: derived only from how fast misses grow beyond the capacity; {}", error.what());
   } catch (const NotSupportedError&) {
     return {};
   }
   if (found >= ways.interval.low && found <= ways.interval.high) return {};
-  throw Inconclusive(fmt::format("the slope of the edge shows {} ways, but its steps show {}", ways.value, found));
+  throw Inconclusive(fmt::format(
+      "the rate at which misses grow beyond the capacity shows {} ways, but the steps in which they rise show {}",
+      ways.value, found));
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   if (!cache.in_turn) {
     throw Inconclusive(
         "misses begin before the code exceeds the cache, or grow slowly: the cache does not replace the oldest line of "
-        "a set, or its sets differ");
+        "a set, or its sets overflow unevenly");
   }
   const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {

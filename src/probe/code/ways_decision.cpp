@@ -18,7 +18,8 @@ std::vector<std::uint32_t> spread(std::uint32_t first, std::uint32_t last, std::
 
 Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const CodeWaysParameters& parameters) {
   if (lengths.size() < parameters.least_lengths) {
-    return {.why_not = fmt::format("{} code lengths are too few to show how steep the edge is", lengths.size())};
+    return {.why_not = fmt::format("{} code lengths are too few to show how fast misses grow beyond the capacity",
+                                   lengths.size())};
   }
   std::vector<double> x;
   std::vector<double> missed;
@@ -35,14 +36,14 @@ Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const 
     slope.furthest = std::max(slope.furthest, std::abs(missed[i] - line.intercept - line.slope * x[i]));
   }
   Decision<CodeSlope> decision;
-  decision.basis =
-      fmt::format("each instruction beyond the capacity adds {:.2f} misses; largest deviation from the line: {:.0f}",
-                  slope.misses_per_instruction, slope.furthest);
+  decision.basis = fmt::format(
+      "each instruction beyond the capacity adds {:.2f} misses; largest deviation from the fitted line: {:.0f} misses",
+      slope.misses_per_instruction, slope.furthest);
   // Random replacement is equally steep for any ways.
   if (slope.furthest > parameters.straight * slope.most_missed || !(slope.ways() >= parameters.least_ways)) {
     decision.why_not =
         "misses do not grow linearly with the code: the cache does not replace the oldest line of a set, or its sets "
-        "differ";
+        "overflow unevenly";
   } else {
     decision.value = slope;
   }
@@ -54,21 +55,24 @@ Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, 
   const double ways = slope.ways();
   const double off_begin = std::abs(slope.begins() - fits);
   if (off_begin > std::max(parameters.beginning_instructions, parameters.beginning_part * fits)) {
-    return {.why_not = fmt::format("the edge extrapolates back to {:.0f} instructions, but {} fit: the sets differ",
+    return {.why_not = fmt::format("misses extrapolate back to zero at {:.0f} instructions, but {} instructions fit: "
+                                   "the sets overflow unevenly",
                                    slope.begins(), fits)};
   }
   if (!(missed_behind >= parameters.all)) {
-    return {.why_not = fmt::format("of {} instructions, {:.0f}% miss, but in sets of {:.1f} ways all would miss",
-                                   behind, 100 * missed_behind, ways)};
+    return {
+        .why_not = fmt::format(
+            "code of {} instructions misses for {:.0f}% of them, but with sets of {:.1f} ways it would miss for all",
+            behind, 100 * missed_behind, ways)};
   }
   const double off = slope.furthest / slope.most_missed / std::sqrt(static_cast<double>(slope.lengths));
   const double margin = slope.misses_per_instruction * (parameters.miss_tolerance + off);
   const double low = std::ceil(ways - margin);
   const double high = std::floor(ways + margin);
   if (low > high) {
-    return {
-        .why_not = fmt::format(
-            "the slope of the edge corresponds to {:.2f} ways, which is not a whole number: the sets differ", ways)};
+    return {.why_not = fmt::format("the rate at which misses grow beyond the capacity corresponds to {:.2f} ways, "
+                                   "which is not a whole number: the sets overflow unevenly",
+                                   ways)};
   }
   const double value = std::clamp(std::round(ways), low, high);
   return {CodeWays{static_cast<std::int64_t>(value), {low, high}}};

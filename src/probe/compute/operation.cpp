@@ -192,11 +192,13 @@ class Operation {
     outcome.add_code(parameters_, attribute);
     if (!undecided().empty()) {
       attribute.flags.push_back(
-          fmt::format("disturbed: {} warps may reach a higher rate: {}", undecided().back().first.warps, why_no_rate_));
+          fmt::format("disturbed: {} warps may reach a higher rate, but their measurement was inconclusive: {}",
+                      undecided().back().first.warps, why_no_rate_));
     }
     if (is_bound_by_latency()) {
       attribute.flags.emplace_back(
-          "bound_by_latency: this many warps still wait for their own results; more warps may reach a higher rate");
+          "bound_by_latency: with this number of warps, operations still wait for earlier results; more warps may "
+          "reach a higher rate");
     }
     return attribute;
   }

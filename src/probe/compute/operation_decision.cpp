@@ -66,7 +66,7 @@ Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, cons
   const double beginning = 1 - fewer.rounds * value / of_fewer;
   if (beginning < parameters.least_beginning || beginning > parameters.most_beginning) {
     return {.basis = decision.basis,
-            .why_not = fmt::format("{}: their rounds did not run at the same speed", decision.basis)};
+            .why_not = fmt::format("{}: the rounds of the two runs did not take equally long", decision.basis)};
   }
   const double operations = operations_per_round * lanes;
   decision.value =

@@ -178,7 +178,8 @@ Attribute measure_pipes(Lab& lab) {
   const std::uint32_t warps = most_operation_warps(lab.info());
   const Alone alone = run_alone(lab, warps);
   if (alone.operations.size() < 2) {
-    throw NotSupportedError("fewer than two of the tested operations exist on this device and fill an execution unit");
+    throw NotSupportedError(
+        "fewer than two of the tested operations are supported by this device and saturate an execution unit");
   }
   const Pipes pipes = decide_pipes({alone.times, run_mixed(lab, alone.operations, warps)});
   std::vector<std::string> units;
@@ -199,7 +200,8 @@ Attribute measure_pipes(Lab& lab) {
   if (!pipes.across.empty()) {
     attribute.add_detail("cross_unit_pairs", names_of(pipes.across, alone.operations));
     attribute.flags.emplace_back(
-        "pairs_cross_units: some operations slow each other down although other operations of their units do not");
+        "pairs_cross_units: some operations of different units slow each other down, although other operations of "
+        "these units do not");
   }
   if (!pipes.undecided.empty()) attribute.add_detail("undecided_pairs", names_of(pipes.undecided, alone.operations));
   if (!alone.not_full.empty()) attribute.add_detail("below_unit_throughput", alone.not_full);

@@ -80,12 +80,14 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
   }
   const RegisterFile& file = possible.front();
   return {.value = file,
-          .basis = fmt::format("{} edges, {} to {} registers", edges.size(), file.registers.low, file.registers.high)};
+          .basis = fmt::format("the number of warps drops at {} register counts; the SM has {} to {} registers",
+                               edges.size(), file.registers.low, file.registers.high)};
 }
 
 Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples, std::uint64_t reserved_bytes) {
   constexpr std::size_t kFewest = 4;
-  if (samples.size() < kFewest) return {.why_not = "shared memory limits fewer than four of the block counts"};
+  if (samples.size() < kFewest)
+    return {.why_not = "shared memory limits the number of blocks in fewer than four of the tests"};
   std::uint64_t unit = 0;
   for (const SharedSample& sample : samples) unit = std::gcd(unit, sample.bytes + reserved_bytes);
   std::uint64_t least = 0;
@@ -97,8 +99,8 @@ Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples
   }
   if (unit == 0 || least > most) {
     return {.why_not = fmt::format(
-                "allocation units of {} B are contradictory: an SM would have at least {} B and at most {} B", unit,
-                least, most)};
+                "allocation units of {} B lead to a contradiction: an SM would have at least {} B and at most {} B",
+                unit, least, most)};
   }
   for (const std::uint64_t all : {least, most}) {
     const std::uint64_t half = unit / 2;
@@ -179,17 +181,19 @@ ClockGroups clock_groups(std::span<const ClockReading> readings, double cycles_p
 Decision<SidesCost> decide_sides(std::span<const SidesSample> samples, double alone_cycles,
                                  const SidesParameters& parameters) {
   constexpr std::size_t kFewest = 3;
-  if (samples.size() < kFewest) return {.why_not = "fewer than three numbers of branch sides were tried"};
+  if (samples.size() < kFewest)
+    return {.why_not = "fewer than three branches with different numbers of sides were timed"};
   const SidesSample& first = samples.front();
   const SidesSample& last = samples.back();
-  if (last.cycles <= first.cycles) return {.why_not = "more branch sides took no longer than fewer"};
+  if (last.cycles <= first.cycles) return {.why_not = "a branch with more sides took no longer than one with fewer"};
   const double of_side = (last.cycles - first.cycles) / (last.sides - first.sides);
   double low = of_side;
   double high = of_side;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const double off = samples[i].cycles - first.cycles - of_side * (samples[i].sides - first.sides);
     if (std::abs(off) > parameters.straight * (last.cycles - first.cycles)) {
-      return {.why_not = fmt::format("the time of {} branch sides is {:.0f} cycles off the line through the others",
+      return {.why_not = fmt::format("the time of a branch with {} sides deviates by {:.0f} cycles from the line "
+                                     "through the fewest and the most sides",
                                      samples[i].sides, off)};
     }
     const double between = (samples[i].cycles - samples[i - 1].cycles) / (samples[i].sides - samples[i - 1].sides);

@@ -213,8 +213,8 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
     const SmLoads loads = loads_of_sms(program, lab.chase({program}).front()).front();
     found.push_back(swept_loads(loads.from_memory, loads.again, limit));
     lab.log(
-        fmt::format("device.latency: after {} sweeps over {} B at a stride of {} B, {:.4f} of the loads look like hits "
-                    "of {} cycles and {:.4f} are in the band",
+        fmt::format("device.latency: after {} sweeps over {} B at a stride of {} B, a fraction of {:.4f} of the loads "
+                    "looks like hits of {} cycles, and {:.4f} are below the survey's latency limit of cache hits",
                     evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
                     stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
     if (are_evicted(found, lab.tells_last_cache())) return evictor;
@@ -229,7 +229,7 @@ Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, st
     const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
     if (found) return *found;
   }
-  throw Inconclusive("loads look like hits in the last cache after every sweep that should evict their lines");
+  throw Inconclusive("no sweep evicted all tested lines from the last cache: some of their loads still look like hits");
 }
 
 // Latency of loads that no cache served: for each SM, those above its limit.

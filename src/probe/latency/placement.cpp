@@ -28,7 +28,8 @@ std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
   const double least = kPlacement.exceeds_nearer * static_cast<double>(cache.nearer_bytes);
   const double most = kPlacement.of_cache * cache.held_bytes();
   if (least > most || most < 2.0 * static_cast<double>(stride_bytes)) {
-    throw NotSupportedError(fmt::format("no array fits in {:.0f} B of this cache and exceeds the nearer caches", most));
+    throw NotSupportedError(fmt::format(
+        "no array exceeds the nearer caches and still fits in the {:.0f} B of this cache that the test may use", most));
   }
   const double wanted = std::clamp(static_cast<double>(kPlacement.lines * stride_bytes), least, most);
   return std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted) / stride_bytes) * stride_bytes;

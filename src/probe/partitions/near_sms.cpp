@@ -88,10 +88,11 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
     attribute.add_detail("correlation_within", rounded(near.correlation_within));
     attribute.add_detail("correlation_between", rounded(near.correlation_between));
     if (decision.value->groups != near.groups) {
-      attribute.flags.emplace_back("atomics_disagree: the latencies of atomics group the SMs differently");
+      attribute.flags.emplace_back(
+          "atomics_disagree: the latencies of atomics group the SMs differently than the latencies of loads do");
     }
   } else {
-    lab.log("near_sms: atomics do not decide: " + decision.why_not);
+    lab.log("near_sms: atomics cannot confirm the groups of SMs: " + decision.why_not);
   }
   std::vector<double> means_cycles;
   for (const auto& row : cycles) means_cycles.push_back(stats::mean(row) - l2.survey->timer_cycles);
@@ -116,7 +117,7 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, const Sides& sides) {
   try {
     add_atomics(lab, l2, sides, attribute);
   } catch (const NotSupportedError& error) {
-    lab.log(fmt::format("near_sms: no atomics: {}", error.what()));
+    lab.log(fmt::format("near_sms: the latencies of atomics cannot be measured: {}", error.what()));
   }
   return attribute;
 }

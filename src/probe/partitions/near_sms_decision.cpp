@@ -106,7 +106,8 @@ RowGroups cluster(const Matrix& correlation, std::size_t wanted) {
 Decision<NearSms> decide_near_sms(const SmByLineCycles& cycles, std::size_t partitions,
                                   const NearSmsDecisionParameters& parameters) {
   if (partitions == 0 || cycles.size() < partitions || cycles.front().empty()) {
-    return {.why_not = fmt::format("the latencies of {} SMs cannot show {} partitions", cycles.size(), partitions)};
+    return {.why_not =
+                fmt::format("latencies of {} SMs are not enough to find {} partitions", cycles.size(), partitions)};
   }
   const Matrix correlation = correlations(cycles);
   NearSms found{cluster(correlation, partitions), 1, -1};
@@ -118,9 +119,9 @@ Decision<NearSms> decide_near_sms(const SmByLineCycles& cycles, std::size_t part
           std::max(found.correlation_between, mean_correlation(correlation, group, found.groups[b]));
     }
   }
-  Decision<NearSms> decision{.basis =
-                                 fmt::format("correlation of SMs {:.2f} within a partition, {:.2f} between partitions",
-                                             found.correlation_within, found.correlation_between)};
+  Decision<NearSms> decision{
+      .basis = fmt::format("correlation of the SMs' latencies: {:.2f} within a partition, {:.2f} between partitions",
+                           found.correlation_within, found.correlation_between)};
   if (found.correlation_within - found.correlation_between < parameters.least_contrast) {
     decision.why_not = fmt::format(
         "latencies of SMs correlate hardly more within a partition than between partitions ({:.2f} and {:.2f})",

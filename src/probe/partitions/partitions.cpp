@@ -53,7 +53,8 @@ NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_by
     count = first_whole(
         count, count_partitions({filled, resident(near_limit, kPartitionsParameters.filling_capacities).bytes}));
   }
-  lab.log(fmt::format("partitions: {:.0f} of {:.0f} B are near: ratio {:.2f}", near.bytes, total_bytes, count.ratio));
+  lab.log(fmt::format("partitions: {:.0f} of {:.0f} B have the near latency: ratio {:.2f}", near.bytes, total_bytes,
+                      count.ratio));
   return {.ratio = count.ratio,
           .ratio_of_all = of_all.ratio,
           .partitions = count.partitions,

@@ -23,32 +23,36 @@ Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const Sides
   if (farther.empty()) {
     if (same > std::max(parameters.least_cycles, parameters.hidden_part * touches.near_cycles)) {
       decision.why_not = fmt::format(
-          "first loads take equally long on all SMs, but noise would hide a difference of {:.1f} cycles", same);
+          "the first load of a line takes equally long on all SMs, but noise would hide a difference of {:.1f} cycles",
+          same);
       return decision;
     }
     for (const FirstTouch& touch : touches.others) split.near.push_back(touch.sm);
-    decision.basis = fmt::format("first loads take as long as second loads, within {:.1f} cycles", same);
+    decision.basis = fmt::format(
+        "on every tested SM, the first load of a line takes as long as the second, within {:.1f} cycles", same);
     decision.value = std::move(split);
     return decision;
   }
   split.far_cycles = stats::median(farther);
   if (split.far_cycles < std::max(same, parameters.apart_errors * error_cycles)) {
     decision.why_not = fmt::format(
-        "first loads take up to {:.1f} cycles longer on other SMs, which noise of {:.1f} cycles may explain",
+        "the first load of a line takes about {:.1f} cycles longer on some SMs, which noise of {:.1f} cycles may "
+        "explain",
         split.far_cycles, error_cycles);
     return decision;
   }
   for (const FirstTouch& touch : touches.others) {
     const double part = (touch.cycles - control_cycles) / split.far_cycles;
     if (std::abs(part - 0.5) < parameters.empty_part / 2) {
-      decision.why_not =
-          fmt::format("first loads of SM {} take {:.1f} cycles longer, between near (0) and far ({:.1f})", touch.sm,
-                      touch.cycles - control_cycles, split.far_cycles);
+      decision.why_not = fmt::format(
+          "on SM {}, the first load of a line takes {:.1f} cycles longer, which is neither near (0 cycles) nor far "
+          "({:.1f} cycles)",
+          touch.sm, touch.cycles - control_cycles, split.far_cycles);
       return decision;
     }
     (part < 0.5 ? split.near : split.far).push_back(touch.sm);
   }
-  decision.basis = fmt::format("first loads take {:.1f} cycles longer on {} of {} SMs", split.far_cycles,
+  decision.basis = fmt::format("the first load of a line takes {:.1f} cycles longer on {} of {} SMs", split.far_cycles,
                                split.far.size(), touches.others.size());
   decision.value = std::move(split);
   return decision;
@@ -71,14 +75,15 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   if (!evidence.sides) {
     if (!evidence.by_near_size) {
       decision.why_not = fmt::format(
-          "L2 is not a whole multiple of its near partition, and the SMs near each partition are unknown: {}",
+          "the size of L2 is not a whole multiple of its near partition's, and the SMs near each partition are "
+          "unknown: {}",
           evidence.no_sides);
       return decision;
     }
-    decision.value = PartitionsFound{
-        *evidence.by_near_size,
-        {fmt::format("unconfirmed: by the size of the near partition only; the SMs near each partition are unknown: {}",
-                     evidence.no_sides)}};
+    decision.value = PartitionsFound{*evidence.by_near_size,
+                                     {fmt::format("unconfirmed: derived only from the size of the near partition; the "
+                                                  "SMs near each partition are unknown: {}",
+                                                  evidence.no_sides)}};
     return decision;
   }
   const std::size_t sides = evidence.sides->size();
@@ -88,8 +93,8 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   const bool agrees = evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides, parameters);
   // If nothing seems far, near and far latencies may be too close to tell apart.
   const bool all_is_near = evidence.near_ratio == 1.0;
-  decision.basis =
-      fmt::format("{} by the SMs, {:.2f} by the size of the near partition", sides, evidence.near_ratio.value_or(0));
+  decision.basis = fmt::format("number of partitions: {} by the SMs, {:.2f} by the size of the near partition", sides,
+                               evidence.near_ratio.value_or(0));
   // A partition may have no near SM. Uneven sets also make the near part too small; with few SMs both are as likely.
   const bool may_be_more =
       !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
@@ -101,10 +106,13 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   // With few SMs, a partition that no SM is near shows in sizes only.
   if (evidence.by_near_size && !well_populated && *evidence.by_near_size > found.partitions) {
     found.partitions = *evidence.by_near_size;
-    found.flags.push_back(fmt::format("too_few_sms: by the size of the near partition; the SMs alone show {}", sides));
+    found.flags.push_back(
+        fmt::format("too_few_sms: derived from the size of the near partition; the SMs alone show only {}", sides));
   } else if (!well_populated) {
     found.flags.push_back(
-        fmt::format("too_few_sms: there may be more partitions than the {} that so few SMs show", sides));
+        fmt::format("too_few_sms: there may be more partitions than the {} found: with so few SMs, a partition may "
+                    "have no SM near it",
+                    sides));
   } else {
     found.flags.push_back(fmt::format(
         "near_size_disagrees: the number of partitions is {} by the SMs but {:.2f} by the size of the near partition",

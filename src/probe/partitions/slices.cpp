@@ -22,7 +22,8 @@ constexpr SlicesParameters kSlicesParameters;
 
 Attribute measure_slices(Lab& lab, const Cache& l2) {
   const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
-  if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("programs can select too few SMs");
+  if (map.sms.size() < kSlicesParameters.least_sms)
+    throw NotSupportedError("too few SMs can be selected to tell slices apart");
   const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
   Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "atomic_latency_profiles");
   attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},

@@ -128,19 +128,21 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
     counts.push_back(static_cast<double>(groups.back().size()));
   }
   Decision<Slices> decision{.basis =
-                                fmt::format("noise of {:.1f} cycles between passes; groups within {} times that: {}",
+                                fmt::format("noise of {:.1f} cycles between passes; with noise limits of {} times "
+                                            "that, the lines form this many groups: {}",
                                             noise, fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
   const auto [fewest, most] = std::ranges::minmax(counts);
   const double count = stats::median(counts);
   if (count < 2) {
     decision.why_not = "all lines look alike from every SM: slices differ by no more than noise";
   } else if (most > parameters.agreement * fewest) {
-    decision.why_not = fmt::format("{:.0f} to {:.0f} groups of lines, depending on the noise limit", fewest, most);
+    decision.why_not = fmt::format(
+        "the lines form {:.0f} to {:.0f} groups, depending on how much difference counts as noise", fewest, most);
   } else if (const Scatter scatter = scatter_of(groups[groups.size() / 2], parameters.scatter_errors);
              scatter.found > scatter.expected_at_most) {
     decision.why_not = fmt::format(
-        "{:.0f} groups of lines, whose sizes vary {:.1f} times as much as those of slices: each is several slices or a "
-        "part of one",
+        "the lines form {:.0f} groups, whose sizes vary {:.1f} times as much as those of slices would: groups are "
+        "several slices or parts of one",
         count, scatter.found);
   } else {
     const double possible = slices_in(groups[groups.size() / 2], parameters.one_slice_quantile);

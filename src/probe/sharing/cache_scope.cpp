@@ -111,7 +111,8 @@ Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
   const std::uint64_t held = victim_array(cache).bytes;
   if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
     throw Inconclusive(
-        fmt::format("half of the footprint that fits is {} B, not clearly more than the {} B that nearer caches hold",
+        fmt::format("the tested array, half of the footprint that fits, has {} B, which is not clearly more than the "
+                    "{} B that nearer caches hold",
                     held, cache.nearer_bytes));
   }
   std::vector<EvictedPart> parts;

@@ -25,7 +25,7 @@ std::optional<std::uint64_t> find_stride_that_stays(Lab& lab, const Cache& cache
   const std::vector<double> hits = surviving_fractions(lab, cache, trials);
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (hits[i] < parameters.stays) continue;
-    lab.log(fmt::format("size: {} lines at a stride of {} B stay resident, but only {} B of neighboring lines", lines,
+    lab.log(fmt::format("size: {} lines at a stride of {} B stay resident, but only {} B of contiguous lines do", lines,
                         strides[i], cache.fits_bytes));
     return strides[i];
   }

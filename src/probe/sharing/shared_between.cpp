@@ -117,8 +117,8 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   attribute.add_detail("pairs_tried", tried);
   attribute.add_condition("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
   for (const auto& [a, b] : found.missing_pairs) {
-    attribute.flags.push_back(
-        fmt::format("sharing_not_transitive: SMs {} and {} of one group do not evict each other", a, b));
+    attribute.flags.push_back(fmt::format(
+        "sharing_not_transitive: SMs {} and {} are in one group but do not evict each other's lines", a, b));
   }
   lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), lab.info().sm_count));
   if (lab.keep_samples()) attribute.samples.push_back(table_of(pairs));

@@ -20,9 +20,11 @@ Decision<double> survival_limit(const KnownSurvival& known, const SharingDecisio
 Decision<bool> decide_sharing(const KnownSurvival& known, double survived,
                               const SharingDecisionParameters& parameters) {
   const Decision<double> limit = survival_limit(known, parameters);
-  Decision<bool> decision{.basis = fmt::format("{:.3f} survive ({:.3f} untouched, {:.3f} evicted)", survived,
-                                               known.untouched, known.evicted),
-                          .why_not = limit.why_not};
+  Decision<bool> decision{
+      .basis = fmt::format(
+          "a fraction of {:.3f} of the lines survives ({:.3f} without an evictor, {:.3f} with one in the same cache)",
+          survived, known.untouched, known.evicted),
+      .why_not = limit.why_not};
   if (limit.value) decision.value = survived < *limit.value;
   return decision;
 }
@@ -36,11 +38,13 @@ Decision<Instances> decide_amount(double untouched, std::span<const double> surv
   const double amount = static_cast<double>(survived.size()) / static_cast<double>(sharing);
   const double whole = std::round(amount);
   Decision<Instances> decision{.basis =
-                                   fmt::format("{} of {} warps share the instance of warp 0 (surviving: {:.2f} {:.2f})",
+                                   fmt::format("{} of {} warps share the cache of warp 0 (fractions of its lines that "
+                                               "survive: {:.2f} without an evictor, then by evicting warp {:.2f})",
                                                sharing, survived.size(), untouched, fmt::join(survived, " "))};
   if (std::abs(amount - whole) > parameters.whole_tolerance * whole) {
-    decision.why_not = fmt::format("{} of {} warps share the cache of warp 0, which implies no whole number of caches",
-                                   sharing, survived.size());
+    decision.why_not =
+        fmt::format("{} of {} warps share the cache of warp 0, so the number of caches would not be a whole number",
+                    sharing, survived.size());
     return decision;
   }
   decision.value = Instances{static_cast<std::int64_t>(whole), sharing};

@@ -43,8 +43,8 @@ std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t l
   WalkedLines trials(test);
   FoundConflict found = search_conflict(trials, lines, at_once, seed);
   if (found.outcome == FoundConflict::Outcome::kHidden) {
-    throw Inconclusive(
-        fmt::format("among {} lines, one line too many cannot be distinguished from noise", found.lines.size()));
+    throw Inconclusive(fmt::format("with {} lines, the misses of one line too many cannot be distinguished from noise",
+                                   found.lines.size()));
   }
   lab.log(fmt::format("structure: {} lines conflict", found.lines.size()));
   if (found.outcome == FoundConflict::Outcome::kFits) return std::nullopt;

@@ -47,16 +47,16 @@ class EvictionSearch {
       : missed_rounds_(missed_rounds), lines_(lines), parameters_(parameters), random_(seed) {}
 
   Found run() {
-    if (evicts({})) return {.why_not = "it misses without any eviction"};
+    if (evicts({})) return {.why_not = "the line misses without any eviction"};
     const std::size_t trials = parameters_.trial_rounds;
     if (missed_rounds_({{0, lines_}}, passes_, trials) < trials) passes_ = parameters_.passes_by_chance;
     Pieces pieces = split({0, fewest_lines()}, parameters_.pieces);
     for (;;) {
-      if (!still_evicts(pieces)) return {.why_not = "the lines that evicted it no longer do"};
+      if (!still_evicts(pieces)) return {.why_not = "the lines that evicted this line no longer do"};
       leave_out(pieces);
       if (pieces.size() > parameters_.max_pieces)
-        return {.why_not = "evicting it takes more pieces than a set can have ways"};
-      if (pieces.empty()) return {.why_not = "in the end it misses without any evicting line"};
+        return {.why_not = "evicting the line takes more groups of lines than a set can have ways"};
+      if (pieces.empty()) return {.why_not = "at the end of the search, the line misses without any eviction"};
       if (count_lines(pieces) <= parameters_.few_lines) return {lines_of(pieces)};
       pieces = halves_of(pieces);
     }

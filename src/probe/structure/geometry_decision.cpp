@@ -102,7 +102,9 @@ Decision<Ways> decide_ways(const ConflictSets& sets, const StructureDecisionPara
   const std::size_t fewest = sets.fewest_ways();
   const std::size_t most = sets.most_ways();
   if (most > fewest + parameters.uneven_ways) {
-    return {.why_not = fmt::format("conflict sets show {} to {} ways: not all of them can be minimal", fewest, most)};
+    return {.why_not =
+                fmt::format("the conflict sets show {} to {} ways, so some of them contain lines that do not conflict",
+                            fewest, most)};
   }
   Ways ways{most, {static_cast<double>(fewest), static_cast<double>(most)}};
   if (const auto counted = counted_sets(sets, parameters)) {

@@ -275,7 +275,7 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
 SampleTable victims_table(const VictimShares& plain, const VictimShares& touched) {
   SampleTable table = make_table("victims", Plot::kLine,
                                  {axis("age", "age"), values("share", "share"),
-                                  values("share_first_touched_again", "share with the first touched again")});
+                                  values("share_first_touched_again", "share if the oldest line is loaded again")});
   table.data = {{}, plain.of_age, touched.of_age};
   for (std::size_t i = 0; i < plain.of_age.size(); ++i) table.data[0].push_back(static_cast<double>(i + 1));
   return table;

@@ -162,7 +162,7 @@ std::string problem_with(const Tally& tally, std::size_t copies, double noise, c
     return "the nearer cache serves the same load in some runs but not in others";
   }
   if (noise > parameters.max_noise) {
-    return fmt::format("hits and misses cannot be distinguished: most copies may be wrong on {:.1f}% of the loads",
+    return fmt::format("hits and misses cannot be distinguished: most runs may be wrong about {:.1f}% of the loads",
                        100 * noise);
   }
   return {};
@@ -210,10 +210,11 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
   const double misses = static_cast<double>(tally.misses) / static_cast<double>(copies);
   decision.value = best_fit(std::move(trials), loads, misses, noise, parameters);
   const PolicyFit& fit = *decision.value;
-  decision.basis =
-      fmt::format("{:.0f} loads, {} misses in {} copies; {} mispredicts {:.2f}%, {} {:.2f}%; noise {:.3f}%", loads,
-                  tally.misses, copies, to_string(fit.policy, ways), 100 * fit.mispredicted,
-                  fit.next_best ? to_string(*fit.next_best, ways) : "none", 100 * fit.next_mispredicted, 100 * noise);
+  decision.basis = fmt::format(
+      "{:.0f} loads, {} misses in {} runs; the best policy, {}, mispredicts {:.2f}%; the next best, {}, {:.2f}%; noise "
+      "{:.3f}%",
+      loads, tally.misses, copies, to_string(fit.policy, ways), 100 * fit.mispredicted,
+      fit.next_best ? to_string(*fit.next_best, ways) : "none", 100 * fit.next_mispredicted, 100 * noise);
   return decision;
 }
 
@@ -287,14 +288,16 @@ double unevenness(const VictimShares& shares, double false_misses) {
 Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses, bool behind,
                              const VictimParameters& parameters) {
   Decision<bool> decision;
-  decision.basis = fmt::format("victims by age {:.2f}; with the first touched again {:.2f}",
-                               fmt::join(plain.of_age, " "), fmt::join(touched.of_age, " "));
+  decision.basis =
+      fmt::format("shares of victims, oldest line first: {:.2f}; if the oldest line is loaded again: {:.2f}",
+                  fmt::join(plain.of_age, " "), fmt::join(touched.of_age, " "));
   if (std::min(plain.seen_part(), touched.seen_part()) < parameters.least_seen_part) {
     decision.why_not = "most new lines of a set replace none of its other lines";
     return decision;
   }
   const double uneven = std::max(unevenness(plain, false_misses), unevenness(touched, false_misses));
-  decision.basis += fmt::format("; unevenness {:.4f}; {:.4f} of the hits look like misses", uneven, false_misses);
+  decision.basis += fmt::format("; unevenness of the shares {:.4f}; a fraction of {:.4f} of the hits looks like misses",
+                                uneven, false_misses);
   const bool even = evenness(plain, false_misses) > parameters.even_chance &&
                     evenness(touched, false_misses) > parameters.even_chance;
   const double of_noise = std::min(parameters.unevenness_of_noise * false_misses, parameters.most_unevenness_of_noise);
@@ -304,7 +307,8 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
     return decision;
   }
   if (!even && behind) {
-    decision.why_not = "no policy predicts the hits; behind another cache, a line of another set may be the reason";
+    decision.why_not =
+        "no policy predicts the hits; behind another cache, the reason may be that a tested line is in another set";
     return decision;
   }
   decision.value = even;

@@ -103,8 +103,9 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                           kStructureParameters.packing_patience)
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
-    throw Inconclusive(
-        fmt::format("{} lines fit in this cache, fewer than twice those of the nearer cache", packed.size()));
+    throw Inconclusive(fmt::format(
+        "only {} lines fit in this cache, but finding its sets takes twice as many as the nearer cache holds",
+        packed.size()));
   }
   // A single line too many shows that not this cache alone decides what fits.
   if (static_cast<double>(packed.size()) > std::ceil(structure.sets.lines)) {
@@ -128,8 +129,7 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
   conflict.others = conflicting_with(test, packed, conflict.last, least);
-  lab.log(
-      fmt::format("structure: {} packed lines and a new line: {} lines conflict", packed.size(), conflict.ways() + 1));
+  lab.log(fmt::format("structure: of {} lines that fit and one more, {} conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
 }
@@ -171,7 +171,7 @@ bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
     pairs = std::move(left);
   }
   if (!pairs.empty())
-    lab.log(fmt::format("structure: {} pairs that should conflict fit: the index is hashed", pairs.size()));
+    lab.log(fmt::format("structure: {} pairs of lines that should conflict fit, so the index is hashed", pairs.size()));
   return !pairs.empty();
 }
 

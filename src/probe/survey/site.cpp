@@ -147,10 +147,10 @@ void require_exceeded(const Cache& cache, const std::string& consequence) {
   if (cache.was_exceeded()) return;
   const std::uint64_t limit = cache.site().limit_bytes;
   if (limit != 0) {
-    throw NotSupportedError(fmt::format("arrays in the {} space hold at most {} B and fit completely, {}",
+    throw NotSupportedError(fmt::format("arrays in the {} space hold at most {} B and fit in this cache completely, {}",
                                         to_string(cache.site().space), limit, consequence));
   }
-  throw Inconclusive(fmt::format("every footprint up to {} B fits, {}", cache.fits_bytes, consequence));
+  throw Inconclusive(fmt::format("every footprint up to {} B fits in this cache, {}", cache.fits_bytes, consequence));
 }
 
 double hit_fraction(const StepResult& step, double limit_cycles) {

@@ -176,7 +176,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   }
   if (translation.added_cycles.empty()) return;
   survey.translation = translation;
-  lab.log(fmt::format("survey {}: beyond {} B, address translation adds up to {:.0f} cycles; levels{}",
+  lab.log(fmt::format("survey {}: beyond {} B, address translation adds at most {:.0f} cycles; levels{}",
                       to_string(survey.site.space), translation.free_bytes, translation.added_cycles.back(),
                       words_of(survey.levels)));
   survey.levels = levels_without_translation(of_free.levels, survey.levels, translation.added_cycles);
@@ -266,8 +266,9 @@ void sweep_in_places(Lab& lab, Survey& survey) {
   survey.translation = {};
   sweep_footprints(lab, survey);
   find_levels(survey);
-  lab.log(fmt::format("survey {}: counting only neighboring loads, because address translation would hide levels",
-                      to_string(survey.site.space)));
+  lab.log(
+      fmt::format("survey {}: sweeping again without loads that wait for address translation, which would hide levels",
+                  to_string(survey.site.space)));
 }
 
 }  // namespace

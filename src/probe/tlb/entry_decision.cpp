@@ -108,7 +108,7 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
                              const TlbEntryParameters& parameters) {
   // Blocks as large as a page must miss often. If none do, any page that is small enough explains them.
   if (std::ranges::none_of(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; })) {
-    return {0, "few blocks miss at every block size"};
+    return {0, "at every block size, only few blocks miss"};
   }
   if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
     return {page, fmt::format("nearly all blocks of {} B miss, and blocks of half that size miss half as often", page)};
@@ -123,7 +123,7 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
     errors_of_pages.emplace_back(error_of_page(blocks, page, entries, bound, parameters), page);
     std::ranges::sort(errors_of_pages);
   }
-  if (errors_of_pages.empty()) return {0, "no page is small enough for the level to have two entries"};
+  if (errors_of_pages.empty()) return {0, "even with the smallest pages, the reach holds fewer than two entries"};
   const auto [least, page] = errors_of_pages.front();
   std::string why = fmt::format("entries of {} B explain the misses with an error of {:.3f}", page, least);
   bool clear = least <= parameters.max_error;
@@ -132,7 +132,7 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
     why += fmt::format("; the next best, {} B, with {:.3f}", other, next);
     clear = clear && next >= std::max(parameters.times_as_well * least, least + parameters.least_worse);
   }
-  if (page < blocks.front().bytes) return {0, why + "; the first is smaller than every block that was tested"};
+  if (page < blocks.front().bytes) return {0, why + "; but the best size is smaller than every tested block"};
   return {clear ? page : 0, std::move(why)};
 }
 

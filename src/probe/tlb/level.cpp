@@ -59,9 +59,10 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
     parts.push_back(part_beyond(histogram, signature.before_cycles, signature.rise_cycles));
   }
   signature = with_line_error(signature, parts, parameters.few_lines, walker.parameters().least_loads);
-  target.log(fmt::format(
-      "{:.1f} cycles without misses; a fraction of {:.2f} of the hits looks like misses, and lines differ by {:.2f}",
-      signature.before_cycles, signature.false_part, signature.line_error));
+  target.log(
+      fmt::format("loads without misses wait {:.1f} cycles; a fraction of {:.2f} of the hits looks like misses, which "
+                  "varies by {:.2f} with the choice of lines",
+                  signature.before_cycles, signature.false_part, signature.line_error));
   return signature;
 }
 
@@ -115,7 +116,7 @@ bool entry_may_be_smaller(const Target& target, const MissSignature& signature, 
     misses.odd_part_farther = missed_part_of(target, signature, {pages, farther});
   }
   target.log(fmt::format(
-      "missed fractions: {} pages {:.2f}, half as far apart {:.2f}; {} pages of {} B {:.2f}, of {} B {:.2f}",
+      "missed fractions: {} pages: {:.2f}; half as far apart: {:.2f}; {} pages {} B apart: {:.2f}; {} B apart: {:.2f}",
       step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
       misses.odd_part_farther));
   return may_be_smaller(misses);
@@ -157,7 +158,7 @@ MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signatu
     const double part = missed_part(target.walk(pages, entry, signature), signature);
     const MissedPages missed{part * static_cast<double>(pages),
                              least_missed_pages(signature, pages, target.passes_over(pages, signature).passes)};
-    target.log(fmt::format("of {} pages, {:.2f} miss", pages, missed.count));
+    target.log(fmt::format("{} pages were loaded, and {:.2f} of them missed", pages, missed.count));
     return missed;
   };
 }
@@ -257,7 +258,7 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
   if (!counts_bytes(target, signature, points[rise.last_before], {})) {
     level.unsure_reach =
-        "pages that are farther apart do not miss sooner, so entries may cover less than the distance of the pages";
+        "fewer pages at a larger distance do not miss, so an entry may cover less than the distance between pages";
   }
   level.reach_bytes.low *=
       1 - untold_by_chance - (target.walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
@@ -300,14 +301,15 @@ bool count_entries(const Target& target, const MissSignature& signature, TlbLeve
   level.sets = sets.ways;
   if (level.sets.empty()) level.no_sets = sets.why;
   if (!all_fit(target, signature, level, check)) {
-    level.unsure_reach = "noise hides where its misses begin";
+    level.unsure_reach = "noise hides where the misses of this level begin";
     level.sets.clear();
     return true;
   }
   if (level.sets.empty() && !(found.known && overflows_to_the_last(target, signature, level, missed, check))) {
     level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
-    target.log(fmt::format("its sets do not overflow one after another: its reach is at most {:.0f} B",
-                           level.reach_bytes.high));
+    target.log(fmt::format(
+        "the sets of this level do not overflow one after another, so its reach is only known to be at most {:.0f} B",
+        level.reach_bytes.high));
   }
   return true;
 }
@@ -333,7 +335,7 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
   try {
     if (!finer_pages_fit(target, signature, last_before, check)) {
       level.unsure_reach =
-          "entries cover less than the distance of the pages, and L2 does not hold the lines of enough pages at a "
+          "an entry covers less than the distance between pages, and L2 does not hold the lines of enough pages at a "
           "smaller distance";
       return found;
     }

@@ -55,8 +55,8 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
   if (survey.is_limited) {
     throw NotSupportedError(
-        fmt::format("arrays of this space hold at most {} B, and loads over all of it miss no further TLB level: if "
-                    "this level exists, its reach is at least that large",
+        fmt::format("arrays of this space hold at most {} B, and loads over the largest array miss no further TLB "
+                    "level: if this level exists, its reach is at least that large",
                     survey.largest_bytes));
   }
   if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
@@ -67,8 +67,8 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   }
   if (survey.most_pages < kAbsence.least_pages) {
     throw NotSupportedError(
-        fmt::format("loads on {} pages, the most whose lines stay in L2, miss no further TLB level: if this level "
-                    "exists, it has at least as many entries",
+        fmt::format("loads on {} pages, the largest number whose lines stay in L2, miss no further TLB level: if this "
+                    "level exists, it has at least that many entries",
                     survey.most_pages));
   }
   if (may_reach_farther(survey, depth)) {
@@ -120,7 +120,8 @@ Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
   if (level.sets.empty()) {
     if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {
       throw NotSupportedError(
-          fmt::format("with more than {} entries, ways show only if misses grow evenly, by one whole set at a time: {}",
+          fmt::format("with more than {} entries, the ways can be found only if misses grow evenly, by one whole set "
+                      "with each further page: {}",
                       max_entries, level.no_sets.empty() ? "noise hides the misses" : level.no_sets));
     }
     throw Inconclusive("the misses that each page beyond the reach causes do not add up to the number of entries");

@@ -148,8 +148,8 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   if (found) {
     found->sms = sms;
     walker.lab().log(
-        fmt::format("tlb: {} lines on each of {} pages, apart and together: a miss takes {:.2f} [{:.2f}, "
-                    "{:.2f}] cycles",
+        fmt::format("tlb: {} lines on each of {} pages, loaded apart and loaded one after another: a miss takes {:.2f} "
+                    "[{:.2f}, {:.2f}] cycles",
                     wanted->lines, wanted->pages, found->cycles, found->interval.low, found->interval.high));
   }
   return found;

@@ -228,9 +228,9 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
                            .why = fmt::format("beyond {} pages, one set after another overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;
-    return {.why = fmt::format(
-                "{} pages miss, but more pages make no further set overflow, and there is no room for even more",
-                edge.exceeds)};
+    return {.why = fmt::format("some of {} pages miss, but more pages make no further set overflow, and there is no "
+                               "room to test even more",
+                               edge.exceeds)};
   }
   const double begin = growth->begin();
   const bool straight =
@@ -247,14 +247,15 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   // If there is such a line, it must lead back to the edge.
   if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
   if (!straight && !miss_beyond(counted, *growth)) {
-    return {.why = fmt::format("{} pages miss by chance: most measurements of more pages show no miss", edge.exceeds)};
+    return {.why = fmt::format("the misses of {} pages are chance: most measurements of more pages show no miss",
+                               edge.exceeds)};
   }
   // Then it is known only that some pages are too many.
   if (!straight) {
     return {.known = true,
             .pages = {fits - hidden.pages, growth->pages.back()},
             .last_fit_pages = fits,
-            .why = fmt::format("{} pages miss, but misses do not grow evenly with more pages", edge.exceeds)};
+            .why = fmt::format("some of {} pages miss, but misses do not grow evenly with more pages", edge.exceeds)};
   }
   const double margin = std::max(1.0, growth->margin_pages);  // such a line is exact to a page at best
   TlbReachFound by_growth = set_by_set;
@@ -333,7 +334,7 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
   for (int times = 0; count_pages(bounds.fits).any() && count_pages(bounds.fits).any(); ++times) {
     const auto fewer = static_cast<std::uint64_t>(parameters.fewer * static_cast<double>(bounds.fits));
     if (times == parameters.times_fewer || fewer <= std::max<std::uint64_t>(1, question.nearer_pages)) {
-      return {.none_fit = true, .why = fmt::format("as few as {} pages miss", bounds.fits)};
+      return {.none_fit = true, .why = fmt::format("some of only {} pages miss", bounds.fits)};
     }
     bounds = {fewer, bounds.fits};
   }

@@ -91,7 +91,7 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const 
     if (!found) {
       return {{},
               {},
-              fmt::format("on one SM, loads beyond its reach take only {:.1f} cycles longer",
+              fmt::format("on one SM, loads beyond the reach of this level take only {:.1f} cycles longer",
                           eviction.after_itself_cycles - eviction.alone_cycles)};
     }
     parts.insert(parts.end(), found->begin(), found->end());
@@ -107,11 +107,11 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   const std::uint32_t sms = lab.info().sm_count;
   if (sms < 2) throw NotSupportedError("requires at least two SMs");
   if (level.entry_bytes == 0)
-    throw Inconclusive("the bytes that an entry covers are not known, so its entries cannot be filled");
+    throw Inconclusive("the bytes that an entry covers are unknown, so the entries of this level cannot be filled");
   const auto pages = static_cast<std::uint64_t>(
       std::ceil(parameters.reach_part * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {
-    throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
+    throw Inconclusive("two working sets that together exceed the reach of this level need more memory than is free");
   }
   const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth),
                                        {.spreads_lines = survey.spreads_lines});

@@ -36,21 +36,23 @@ TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool 
     sum += ways.back();
   }
   if (sum != entries)
-    return {{}, fmt::format("pages beyond the reach evict {} entries in turn, but there are {}", sum, entries)};
+    return {{},
+            fmt::format("the pages beyond the reach evict {} entries in total, but this level has {}", sum, entries)};
   return {std::move(ways), "the entries that each page beyond the reach evicts add up to all entries"};
 }
 
 TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pages,
                                 const MissedPagesOf& missed_pages_of, const TlbSetsParameters& parameters) {
   const auto entries = static_cast<std::uint64_t>(std::round(reach.last_fit_pages));
-  if (!reach.known || entries < 2) return {{}, "its number of entries is not known"};
+  if (!reach.known || entries < 2) return {{}, "the number of entries is unknown"};
   const auto all_miss = [&](std::uint64_t pages) {
     const MissedPages missed = missed_pages_of(pages);
     const auto all = static_cast<double>(pages);
     return all - missed.count <= std::max(missed.noise, (1 - parameters.all_of_many) * all);
   };
   if (reach.overflows_at_once) {
-    if (!all_miss(entries + 1)) return {{}, fmt::format("not all of {} pages miss: it has several sets", entries + 1)};
+    if (!all_miss(entries + 1))
+      return {{}, fmt::format("not all of {} pages miss, so this level has several sets", entries + 1)};
     return {{static_cast<std::uint32_t>(entries)}, "all pages miss at once"};
   }
   const double ways = std::round(reach.missed_per_page) - 1;
@@ -61,17 +63,18 @@ TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pa
     return {
         {},
         fmt::format(
-            "each further page adds {:.2f} misses, plus or minus {:.2f}, which fits no number of ways of {} entries",
+            "each further page adds {:.2f} misses, plus or minus {:.2f}, which fits no number of ways for {} entries",
             reach.missed_per_page, reach.missed_per_page_error, entries)};
   }
   const std::uint64_t sets = entries / static_cast<std::uint64_t>(ways);
   const std::uint64_t pages = entries + sets;
-  if (pages > max_pages) return {{}, fmt::format("there is no room for {} pages, all of which would miss", pages)};
+  if (pages > max_pages)
+    return {{}, fmt::format("there is no room to test {} pages, the number at which all would miss", pages)};
   if (!all_miss(pages)) {
-    return {{}, fmt::format("not all of {} pages miss: its sets differ", pages)};
+    return {{}, fmt::format("not all of {} pages miss, so the sets differ in size", pages)};
   }
   return {std::vector<std::uint32_t>(sets, static_cast<std::uint32_t>(ways)),
-          fmt::format("each further page makes a set of {:.0f} miss, and all of {} pages miss", ways, pages)};
+          fmt::format("each further page makes a set of {:.0f} ways miss, and all of {} pages miss", ways, pages)};
 }
 
 }  // namespace gputopo::probe

@@ -78,9 +78,10 @@ std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<
   std::vector<TlbStep> steps;
   for (const TlbRise& rise : find_tlb_rises(slow_cycles)) {
     const TlbStep& step = steps.emplace_back(TlbStep{rise, signature_of(rise, quiet), added_by_translation(quiet)});
-    walker.lab().log(fmt::format("tlb: the wait of {:.1f} cycles rises by {:.1f} between {} and {} B",
-                                 step.signature.before_cycles, rise.rise_cycles, points[rise.last_before].reach_bytes,
-                                 points[rise.first_after].reach_bytes));
+    walker.lab().log(
+        fmt::format("tlb: the wait for address translation, {:.1f} cycles, rises by {:.1f} between {} and {} B",
+                    step.signature.before_cycles, rise.rise_cycles, points[rise.last_before].reach_bytes,
+                    points[rise.first_after].reach_bytes));
   }
   return steps;
 }
@@ -117,7 +118,7 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
       .companions_wait_cycles = 2 * added_by_translation(histograms[1]) - alone_cycles - step.quiet_cycles};
   walker.lab().log(fmt::format(
       "tlb: on {} pages, a fraction of {:.2f} of the loads is slow (mean wait {:.1f} cycles), and {:.2f} of the loads "
-      "beside them ({:.1f} cycles)",
+      "of a second line on each page ({:.1f} cycles)",
       pages.chain_length(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
   return found;
 }

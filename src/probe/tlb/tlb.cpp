@@ -131,11 +131,12 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
     level.miss_cycles = level.penalty->cycles;
   } else if (rose_by_more) {
     level.unsure_penalty =
-        "misses cost less well beyond its reach than where they begin, so the step at its reach includes other misses";
+        "well beyond the reach of this level, a miss costs less than where misses begin, so the step at the reach "
+        "includes other misses";
   } else if (lines_miss) {
     level.unsure_penalty =
-        "not all tested lines stay in L2, so some misses may be of loads that memory serves, which take a different "
-        "time";
+        "not all tested lines stay in L2, so memory may serve some of the loads that miss, and their misses take a "
+        "different time";
   }
 }
 
@@ -193,8 +194,8 @@ class LevelSearch {
     const StepIs seems = judge_step(beyond, step.signature);
     if (seems == StepIs::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
       survey_.unsure = fmt::format(
-          "beyond {} B, fewer loads miss again: the pages, limited to those whose lines stay in L2, are farther apart "
-          "than an entry covers",
+          "beyond {} B, fewer loads miss again: L2 holds the lines of so few pages that these are farther apart than "
+          "an entry covers",
           fitting_bytes);
       return;
     }

@@ -190,8 +190,8 @@ void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
   const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
   const std::uint64_t wanted = times_lines * nearest_.lines;
   if (wanted > std::min(stay, parameters_.max_pages)) {
-    throw Inconclusive(
-        fmt::format("L2 keeps hardly more lines than the {} that exceed the SM's own cache", nearest_.lines));
+    throw Inconclusive(fmt::format("L2 keeps hardly more lines than the {} that it takes to exceed the SM's own cache",
+                                   nearest_.lines));
   }
   nearest_.lines = wanted;
 }
@@ -274,7 +274,8 @@ void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
   const double served = served_part(paired, nearest_);
   if (served <= parameters.few_served_of_walk) return;
   throw Inconclusive(fmt::format(
-      "nearer caches still serve {:.0f}% of the loads over pages, because of where their lines lie", 100 * served));
+      "nearer caches still serve {:.0f}% of the loads that sweep over pages, because of where their lines lie",
+      100 * served));
 }
 
 std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }

@@ -17,8 +17,8 @@ Decision<CostLine> decide_address_cost(const AddressCurve& curve, const AddressC
     decision.value = cost;
   } else {
     decision.why_not = fmt::format(
-        "the cost is not linear in the number of addresses: a line of {:.2f} cycles per address leaves a residual of "
-        "{:.2f} cycles",
+        "the cost is not linear in the number of addresses: a linear fit of {:.2f} cycles per address leaves a "
+        "residual of {:.2f} cycles",
         slope, cost.residual_cycles);
   }
   return decision;

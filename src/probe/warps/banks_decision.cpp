@@ -121,7 +121,8 @@ Decision<RequestFit> decide_request(const RequestCurve& curve, const BankFit& fi
     fits.push_back({lanes, cost.line.slope, cost.residual_cycles});
   }
   if (fits.empty())
-    return {.why_not = "no number of lanes per request makes a pass over the banks cost as much as a conflict"};
+    return {.why_not =
+                "at every number of lanes per request, a pass over the banks costs more or less than a bank conflict"};
   std::ranges::sort(fits, {}, &RequestFit::residual_cycles);
   const RequestFit& best = fits.front();
   Decision<RequestFit> decision{.basis =

@@ -71,7 +71,7 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
                     kLoadedLatencyParameters.beyond_caches * lab.last_cache_bytes();
     if (program.bytes > lab.info().max_array_bytes) {
       throw NotSupportedError(
-          fmt::format("loads by all SMs that miss L2 need {} bytes of device memory, but only {} bytes are free",
+          fmt::format("to miss L2, the loads of all SMs need {} bytes of device memory, but only {} bytes are free",
                       program.bytes, lab.info().max_array_bytes));
     }
     program.bytes -= program.bytes % kPointerBytes;
@@ -90,7 +90,7 @@ std::vector<LoadedReading> readings_of(const std::vector<AccessTrial>& trials) {
 
 // Two tables, because they are two curves.
 std::vector<SampleTable> tables_of(const std::vector<LoadedReading>& readings) {
-  const Column in_flight = axis("warps_in_flight", "in flight", "warps");
+  const Column in_flight = axis("warps_in_flight", "warps in flight", "warps");
   SampleTable latency = make_table("latency", Plot::kLine, {in_flight, values("latency_cycles", "latency", "cycles")});
   SampleTable throughput =
       make_table("throughput", Plot::kLine, {in_flight, values("loads_per_cycle", "loads per cycle")});

@@ -120,8 +120,8 @@ class MarkupPlaces {
 
   constexpr void check_place(Inserted inserted) const {
     if (inserted == Inserted::kNumber || inserted == Inserted::kProgramText) return;
-    if (place_ == Place::kTag) throw "only numbers and program text are allowed inside a tag, outside quotes";
-    if (place_ == Place::kRawText) throw "only numbers and program text are allowed in a script or a style";
+    if (place_ == Place::kTag) throw "only numbers and ProgramText are allowed inside a tag, outside quotes";
+    if (place_ == Place::kRawText) throw "only numbers and ProgramText are allowed in a script or a style";
     if (place_ == Place::kBetweenTags) return;
     if (inserted == Inserted::kMarkup) throw "markup is not allowed in the value of an attribute";
     if (is_obeyed() && !is_link_within_page()) throw "text is not allowed in an address, a script or a style";

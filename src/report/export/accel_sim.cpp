@@ -157,7 +157,10 @@ class Lines {
       return;
     }
     const double kib = (sizes.front() + carve_outs.front()) / kBytesPerKib;
-    comment(fmt::format("measured {:.1f} KiB, rounded to a multiple of the 32 KiB L1 that the tuner writes", kib));
+    comment(
+        fmt::format("measured for L1 and shared memory together: {:.1f} KiB, rounded to a multiple of 32 KiB, the size "
+                    "of L1 that the tuner writes",
+                    kib));
     give(kKey, static_cast<std::int64_t>(std::lround(kib / kUnitKib) * static_cast<long>(kUnitKib)));
   }
 
@@ -210,8 +213,9 @@ class Lines {
                                                                   {"-gpgpu_cache:il1", ElementId::kIcacheL1},
                                                                   {"-gpgpu_tex_cache:l1", ElementId::kTexture}};
     for (const auto& [key, element] : kCaches) {
-      lack(key, fmt::format("its misses in flight (MSHRs, queues) are not measured; known for {}: {}",
-                            to_string(element), geometry(element)));
+      lack(key,
+           fmt::format("the misses that this cache keeps in flight (MSHRs, queues) are not measured; known for {}: {}",
+                       to_string(element), geometry(element)));
     }
   }
 

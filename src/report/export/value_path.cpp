@@ -53,7 +53,7 @@ std::optional<Attribute> identity_at(const Topology& topology, std::string_view 
   if (name == "simulated") return api_value(topology.simulated, "");
   for (const auto& [key, member] : kIdentity) {
     if (key != name) continue;
-    if ((topology.*member).empty()) return unavailable(Reason::kNotSupported, "the report does not contain it");
+    if ((topology.*member).empty()) return unavailable(Reason::kNotSupported, "the report does not contain this value");
     return api_value(topology.*member, "");
   }
   return std::nullopt;

@@ -50,7 +50,7 @@ std::string operations_table(int width) {
   }
   constexpr int kWidest = 100;
   return report::render(table, {.width = width}) + report::wrap("", names, std::min(width, kWidest)) +
-         report::wrap("", "*: every run measures its latency", std::min(width, kWidest));
+         report::wrap("", "*: every run measures the latency of this operation", std::min(width, kWidest));
 }
 
 }  // namespace

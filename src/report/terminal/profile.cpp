@@ -104,7 +104,9 @@ std::string profile_text(const Topology& topology) {
   for (const Row& row : rows_of(shown, *shown.profile)) add_row(table, row);
   const report::TextStyle style{.width = static_cast<int>(table_width(table, {}))};
   std::string text = render(table, style);
-  text += "times in ms; GPU: running kernels; compile to other: driver calls; host: the rest, mostly analysis\n";
+  text +=
+      "times in ms; GPU: running kernels; columns from compile to other: driver calls; host: the rest, mostly "
+      "analysis\n";
   if (!shown.profile->calls.empty()) text += "\n" + render(table_of_calls(shown.profile->calls), style);
   return text;
 }

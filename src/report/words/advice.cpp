@@ -106,8 +106,8 @@ std::string l2_tiles(const Topology& topology, Grounds& grounds) {
       detail_of(grounds.attribute(ElementId::kL2, AttributeId::kPartitions), "near_bytes");
   const Attribute* latency = near ? grounds.attribute(ElementId::kL2, AttributeId::kLatency) : nullptr;
   if (latency != nullptr) {
-    text += fmt::format(" Up to {} of data that all SMs read stays near every SM; the rest is far ({}).", bytes(*near),
-                        latency_text(*latency));
+    text += fmt::format(" If all SMs read the same data, up to {} of it stays near every SM; the rest is far ({}).",
+                        bytes(*near), latency_text(*latency));
   }
   return text;
 }
@@ -169,8 +169,9 @@ std::string pages(Grounds& grounds) {
   }
   if (text.empty()) return "";
   if (const Attribute* entry = grounds.attribute(ElementId::kTlbL1, AttributeId::kEntryBytes)) {
-    text += fmt::format("; an entry of the first TLB covers {}, so further accesses within that range cost nothing",
-                        value_text(*entry));
+    text += fmt::format(
+        "; an entry of the first-level TLB covers {}, so further accesses within that range do not miss the TLB",
+        value_text(*entry));
   }
   return text + ".";
 }

@@ -167,11 +167,11 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {kSize, "all_miss_bytes", "nothing hits at {}"},
       {kSize, "carve_outs_bytes", "with carve-outs of {}"},
       {kSize, "size_by_carve_out_bytes", "the size is {}"},
-      {kReadBandwidth, "counted", "bandwidth counted {}"},
+      {kReadBandwidth, "counted", "the bandwidth counts a broadcast {}"},
       {kLatency, "near_cycles", "near {}"},
       {kLatency, "far_cycles", "far {}"},
       {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},
-      {kPartitions, "near_bytes", "near partition {}"},
+      {kPartitions, "near_bytes", "{} in the partition near an SM"},
       {kSets, "partitions", "in each of {} partitions"},
       {kSharedBetween, "instances", "{} instances"},
   };

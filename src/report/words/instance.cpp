@@ -39,8 +39,8 @@ Shares shares_of(const Topology& full, const Topology& instance) {
 void require_pair(const Topology& full, const Topology& instance, const Shares& shares) {
   if (find(instance.device, AttributeId::kInstanceProfile) == nullptr) {
     throw UsageError(
-        "the report given to --instance does not describe an instance: it has no instance_profile; measure it with "
-        "gputopo inside the MIG instance or the partition");
+        "the report given to --instance does not describe an instance: it has no instance_profile; for a report of "
+        "the instance, run gputopo inside the MIG instance or the partition");
   }
   if (find(full.device, AttributeId::kInstanceProfile) != nullptr) {
     throw UsageError(

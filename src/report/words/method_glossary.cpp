@@ -17,10 +17,11 @@ constexpr MethodWords kMethods[] = {
     {"largest_fitting_footprint", "cache_sizes",
      "The largest footprint that can be walked repeatedly without misses beyond the noise."},
     {"near_part_times_partitions", "cache_sizes",
-     "This L2 has several partitions and copies far lines, so one SM can use only part of it. The size is the capacity "
-     "of the near partition times the number of partitions."},
+     "This L2 has several partitions, and each keeps copies of other partitions' lines, so one SM can use only part of "
+     "the capacity. The size is the capacity of the partition near the SM times the number of partitions."},
     {"seen_by_one_sm", "cache_sizes",
-     "The capacity of a partitioned L2 that one SM can use. It is not known whether this L2 copies far lines."},
+     "The capacity of a partitioned L2 that one SM can use. It is not known whether the partitions keep copies of one "
+     "another's lines."},
     {"resident_backwards", "cache_sizes",
      "A footprint of several times the capacity is walked once and then read backwards. Hits are counted by position."},
     {"packed_places", "cache_sizes",
@@ -30,18 +31,22 @@ constexpr MethodWords kMethods[] = {
      "After a walk over several times the capacity, a few random elements are timed. The size is the fraction that "
      "hits times the footprint."},
     {"clear_memory_loads", "cache_sizes",
-     "Like sampled residency, for an L2 whose far hits take about as long as loads from memory. Only loads that are "
-     "clearly from memory count as misses."},
+     "Like sampled residency, but for an L2 in which hits in a far partition take about as long as loads from memory. "
+     "Only loads that are clearly from memory count as misses."},
     {"constants_beside_code", "cache_sizes",
-     "Constants are walked, code of growing length runs, and the constants are walked again. The constants and the "
-     "code share one cache, which is full when the constants begin to miss."},
+     "Constants are walked, code runs, and the constants are walked again. The code grows until the constants begin to "
+     "miss: constants and code then fill the cache that they share."},
     {"sparse_footprint", "cache_sizes",
-     "Twice a fitting footprint is touched once per stride. If the stride is at most the line size, all lines are "
-     "touched and do not fit; at twice the line size, half of them are touched and fit."},
+     "One load touches each stride of a footprint that is twice as large as one that fits. If the stride is at most "
+     "the line size, the loads touch all lines, which do not fit. If the stride is twice the line size, they touch "
+     "half of the lines, which fit."},
     {"packed_halves", "cache_sizes",
-     "One random half of each block is touched, and as many halves as stay resident together are counted. Halves that "
-     "are whole lines fill the whole cache, halves of lines only half of it."},
-    {"cold_pass", "cache_sizes", "In a pass over data that is in no cache, only the first load of each fetch misses."},
+     "One random half of each block is touched, and the halves that stay resident together are counted. If each half "
+     "is a whole line, the bytes of these halves fill the cache; if each is half of a line, they fill half of the "
+     "cache."},
+    {"cold_pass", "cache_sizes",
+     "A pass with a small stride loads data that is in no cache. A miss fetches the bytes of several loads, so only "
+     "the first of these loads misses."},
     {"change_point", "change_point",
      "MT4G's method: arrays of growing size are chased, and the latencies of each array are reduced to one number. The "
      "size is where that number changes most, if a Kolmogorov-Smirnov test confirms the change."},
@@ -52,21 +57,23 @@ constexpr MethodWords kMethods[] = {
      "The clock registers of the SMs in a GPC agree. Groups of SMs whose clocks agree count as GPCs if every cluster "
      "lies within one group."},
     {"chase_through_clusters", "clusters",
-     "A pointer chase through the shared memory of each other block of a cluster in turn, with one load in flight."},
+     "One block of each cluster chases pointers through the shared memory of every other block in turn, with one load "
+     "in flight."},
     {"best_ring_of_reads", "clusters",
-     "Every block reads the shared memory of the next block in its cluster. The value is that of the best number of "
-     "warps."},
+     "Every block reads the shared memory of the next block in its cluster. The value is the bandwidth with the best "
+     "number of warps."},
     {"dependent_bulk_copies", "clusters",
      "Asynchronous bulk copies run one after another, and each waits for the previous one."},
     {"best_copies_in_flight", "clusters",
-     "One thread of each SM keeps several bulk copies in flight. The value is that of the best number and size of "
-     "copies."},
+     "One thread of each SM keeps several bulk copies in flight. The value is the bandwidth with the best number and "
+     "size of copies."},
     {"2_x_clock_x_bus_width", "device",
      "Two transfers per clock, times the memory clock, times the bus width. The driver reports the clock and the "
      "width."},
     {"from_recording", "device", "From the host on which the recording was made."},
     {"clock64_against_globaltimer", "device",
-     "The SM cycles of each launch are divided by its wall time. The value is the mean over all programs."},
+     "For each measurement program, the SM cycles of its launch are divided by the wall time. The value is the mean "
+     "over all programs."},
     {"table_by_compute_capability", "device",
      "From a table of the values that the vendor documents for each compute capability."},
     {"table_by_architecture", "device", "From a table of the values that the vendor documents for each architecture."},
@@ -76,40 +83,42 @@ constexpr MethodWords kMethods[] = {
     {"longest_fitting_code", "instruction_caches",
      "The longest straight-line code whose instructions take no longer than those of shorter code."},
     {"beginning_of_edge", "instruction_caches",
-     "The code length at which the edge between two plateaus begins, extrapolated from two points on the edge."},
+     "The code length at which the cycles per instruction begin to rise from one plateau to the next, extrapolated "
+     "from two points on the rise."},
     {"plateau_of_code_sweep", "instruction_caches",
      "Cycles per instruction of code that this level serves: the median of its plateau in a sweep over code lengths."},
     {"plateau_of_jumps", "instruction_caches",
      "Cycles per jump between blocks of code that this level serves: the median of its plateau."},
     {"step_of_passes", "instruction_caches",
-     "The longest straight-line code whose passes do not wait for the jump back to the start."},
+     "Straight-line code runs in a loop. The value is the longest code that does not wait for the jump back to its "
+     "start."},
     {"period_of_jumps", "instruction_caches",
-     "Code jumps between blocks whose start moves forward step by step. The value is the distance after which the "
-     "times repeat."},
+     "Code jumps between blocks, and is timed again with blocks that begin at a slightly higher address each time. The "
+     "value is the distance after which the times repeat."},
     {"edge_of_jumps", "instruction_caches",
-     "Code jumps through adjacent blocks. The value is the largest extent of blocks at which jumps do not yet take "
-     "longer."},
+     "Code jumps through adjacent blocks. The value is the length of the longest row of blocks whose jumps take no "
+     "longer than those of shorter rows."},
     {"chain_from_every_sm", "latency",
      "Each SM in turn runs a chain of loads over lines that the cache holds. The values are the smallest and the "
      "largest of the SMs' means."},
     {"edge_of_operands", "constant_operands",
-     "Operations use more and more constants. The size is that of the cache whose geometry explains the misses; if "
-     "none does, it is the most constants without a miss."},
+     "Operations use more and more constants. The size is that of the model cache (sets, ways, lines) that explains "
+     "the misses. If no model explains them, the size is that of the most constants without a miss."},
     {"plateau_of_operands", "constant_operands",
      "How much longer an operation takes when the next level serves all constants."},
     {"misses_behind_edge", "constant_operands",
-     "Each line beyond the capacity makes all lines of its set miss. The ways are those of the cache that explains all "
-     "misses."},
+     "Each line beyond the capacity makes all lines of its set miss. The value is the number of ways of the model "
+     "cache that explains all misses."},
     {"eviction_by_constant_loads", "constant_operands",
      "Operations on constants run before and after loads of other constants. If the operations miss afterwards, the "
      "loads use the same cache."},
     {"code_length_staircase", "instruction_caches",
      "The code starts a little earlier each time. The time of a pass then rises in steps that are one line apart."},
     {"edge_staircase", "instruction_caches",
-     "Code grows by two instructions at a time. The value belongs to the combination of line size, sets and ways with "
-     "this capacity that predicts the misses best."},
+     "Code grows by two instructions at a time. All combinations of line size, sets and ways that give this capacity "
+     "are compared. The value is from the combination that predicts the misses best."},
     {"line_of_constants_beside_code", "instruction_caches",
-     "The line size of the constant cache, which is the same cache."},
+     "Code and constants share this cache, so the value is the line size of the constant cache."},
     {"slope_of_edge", "instruction_caches",
      "Each line beyond the capacity makes all lines of its set miss. The ways follow from how fast the misses grow "
      "with the code."},
@@ -120,8 +129,8 @@ constexpr MethodWords kMethods[] = {
      "One SM loads lines, and then another SM loads each of them twice. If the first of the two loads is slower, the "
      "SMs are near different partitions."},
     {"near_part_of_resident", "l2_map",
-     "The fraction of a fitting footprint that one SM reaches at the near latency. The number of partitions follows "
-     "from this fraction."},
+     "One SM loads a footprint that fits in the cache. The number of partitions follows from the fraction of the "
+     "footprint that has the latency of the near partition."},
     {"atomic_latency_profiles", "l2_map",
      "Every SM times atomics to the same lines. Lines with the same latencies from all SMs lie in one slice."},
     {"untimed_chain", "latency",
@@ -154,11 +163,12 @@ constexpr MethodWords kMethods[] = {
      "Each operation runs beside each other operation. Operations that are no faster together than one after the other "
      "share a unit."},
     {"layout_that_explains_strides", "scratchpad",
-     "A warp loads words at strides of 0 to 64 words. The value is from the number and width of banks that explain the "
-     "times best."},
+     "A warp loads words at strides of 0 to 64 words. The value is from the bank layout (number and width of banks) "
+     "that explains the times best."},
     {"lanes_that_share_words", "scratchpad",
-     "The lanes load adjacent words that repeat after more and more lanes. Lanes of one request that load the same "
-     "word take one pass over the banks; lanes of two requests take two."},
+     "The lanes load adjacent words, and begin again with the first word after every N lanes, for growing N. Lanes "
+     "that load the same word take one pass over the banks if they are in one request, and two if they are in two "
+     "requests."},
     {"slope_over_conflicts", "scratchpad", "The time that each additional conflict adds to a load."},
     {"slope_over_addresses", "load",
      "The time that each additional address within a warp adds to a load of constants."},
@@ -174,7 +184,8 @@ constexpr MethodWords kMethods[] = {
     {"eviction_between_sms", "sharing",
      "One SM fills the cache or TLB, another SM walks other data or runs other code, and the first SM runs again. If "
      "it misses, both SMs share the cache or TLB."},
-    {"all_dies_reach_it", "sharing", "All dies of such GPUs use the same cache. No vendor interface reports this."},
+    {"all_dies_reach_it", "sharing",
+     "On this kind of GPU, all compute dies use the same cache. No vendor interface reports this."},
     {"loads_after_stores", "stores",
      "Half of an array that is not in the cache is stored and then loaded. The loads show whether the cache holds the "
      "stored lines."},
@@ -185,10 +196,12 @@ constexpr MethodWords kMethods[] = {
      "Memory is read beside writes to memory, and beside writes to a footprint that fits in L2. The rates show whether "
      "all writes go to memory."},
     {"write_bandwidth_against_memory", "stores",
-     "Writes to a fitting footprint are sustained faster than the levels behind the cache can accept them."},
+     "Writes to a footprint that fits in the cache are sustained faster than the levels behind the cache can accept "
+     "them, so the cache does not pass on every write."},
     {"minimal_conflict_sets", "structure",
      "The smallest sets of lines that evict one another. Each has one line more than the cache has ways."},
-    {"ways_of_code_beside_constants", "structure", "The ways of the same cache as measured with code."},
+    {"ways_of_code_beside_constants", "structure",
+     "Code and constants share this cache. The value is the number of ways that was measured with code."},
     {"stride_of_a_set", "structure", "The distance between lines of the same set."},
     {"lines_over_ways", "structure", "The number of lines (size over line size) divided by the number of ways."},
     {"addresses_of_conflict_sets", "structure", "The address bits that the lines of one set have in common."},
@@ -200,13 +213,13 @@ constexpr MethodWords kMethods[] = {
     {"page_sweep", "tlb", "Lines on more and more pages are walked until translations miss."},
     {"reach_over_entry", "tlb", "The reach divided by the bytes that one entry covers."},
     {"random_line_per_block", "tlb",
-     "One random line is loaded in each block of memory, for several block sizes. Most loads miss if a block is "
-     "exactly the range that one entry covers."},
+     "One random line is loaded in each block of memory, for several block sizes. The fraction of loads that miss is "
+     "largest if a block is exactly the range that one entry covers."},
     {"misses_per_page_beyond", "tlb",
      "The ways follow from the number of additional misses with each page beyond the reach."},
     {"same_lines_apart_and_together", "tlb",
-     "The same lines are loaded in two orders: with the lines of each page apart, where every load misses, and "
-     "together, where only the first does."},
+     "The same lines are loaded in two orders. If the lines of each page are loaded far apart, every load misses. If "
+     "they are loaded one after another, only the first load of each page misses."},
     {"step_of_page_sweep", "tlb",
      "The additional time of loads from pages that all miss, compared with pages that fit."},
     {"co_resident_blocks", "units",

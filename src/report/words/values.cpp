@@ -37,7 +37,7 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
     const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
     if (is_final) advice = "the format cannot describe a GPU without it";
     if (attribute->reason == Reason::kNotSupported)
-      advice = "it cannot be measured on this GPU, or its driver does not report it";
+      advice = "this value cannot be measured on this GPU, or the GPU's driver does not report it";
   } else if (attribute != nullptr) {
     why = "which is not a number that the format can hold";
   }
@@ -104,7 +104,7 @@ std::int64_t needed(const Topology& topology, std::string_view format, Attribute
   return needed_number(
       count_of(topology, attribute), format,
       fmt::format("{}.{}", is_compute ? "compute" : "device", to_string(attribute)), of_device(topology, attribute),
-      "every discovery reads it from the driver: discover the GPU again with a driver that reports it");
+      "gputopo reads this value from the driver: discover the GPU again with a driver that reports it");
 }
 
 ElementId first_level(const Topology& topology) {

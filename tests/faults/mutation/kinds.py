@@ -69,7 +69,7 @@ def _make_seeds(run, folder):
     run("--device", "sim:h200", *RECORDED, *patient, "--record", "made.rec")
     # All values that the kernels in examples need.
     run("--device", "sim:h200", "--full", *patient, "--only", "l1,l2,device,shared,registers,peaks,instructions.fma.f32,instructions.add.s32",
-        "--attribute", "latency,read_bandwidth,write_bandwidth,loaded_latency,register_allocation_unit,shared_unit,schedulers,banks,"
+        "--attribute", "latency,read_bandwidth,write_bandwidth,loaded_latency,register_allocation_unit,shared_allocation_unit,schedulers,banks,"
         "bank_width,f32,s32", "--json", "model.json")
     run("node", "--node", "sim:h200x2", "--links-only", "--quiet", "--record", "links", "--json", "node_links.json")
     shutil.copyfile(folder / "links/links.json", folder / "links_made.json")

@@ -16,7 +16,7 @@ void check_jumps(const CodeSpec& code) {
     require_overhead(code.path[i].jump_cycles, field);
     require((code.path[i].jump_cycles != 0) == has_jumps, field,
             "must be given if, and only if, memory_jump_cycles is given");
-    require(code.path[i].jump_cycles >= cycles, field, "{} is less than that of the previous stop ({})",
+    require(code.path[i].jump_cycles >= cycles, field, "{} is less than that of the previous cache of the path ({})",
             code.path[i].jump_cycles, cycles);
     cycles = code.path[i].jump_cycles;
   }
@@ -35,7 +35,7 @@ void check_jumps(const CodeSpec& code) {
 }
 
 void check_operands(const MachineSpec& spec, const CodeSpec& code) {
-  require(code.operand_path.size() <= limits::kMaxLevels, "code.operand_path", "{} stops exceed the maximum of {}",
+  require(code.operand_path.size() <= limits::kMaxLevels, "code.operand_path", "{} caches exceed the maximum of {}",
           code.operand_path.size(), limits::kMaxLevels);
   double cycles = 0;
   for (std::size_t i = 0; i < code.operand_path.size(); ++i) {
@@ -43,11 +43,12 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
     const std::string field = fmt::format("code.operand_path[{}]", i);
     require_positive(stop.cycles, field + ".cycles");
     require_overhead(stop.cycles, field + ".cycles");
-    require(stop.cycles >= cycles, field + ".cycles", "{} is less than that of the previous stop ({})", stop.cycles,
-            cycles);
+    require(stop.cycles >= cycles, field + ".cycles", "{} is less than that of the previous cache of the path ({})",
+            stop.cycles, cycles);
     cycles = stop.cycles;
     require(require_cache(spec, stop.cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; omit it, because memory_operand_cycles covers it", shown(stop.cache));
+            "'{}' has partitions; omit this cache, because memory_operand_cycles includes its latency",
+            shown(stop.cache));
   }
   constexpr std::uint32_t kMostConstants = 16;
   require(code.pass_constants <= kMostConstants, "code.pass_constants", "{} is more than {}", code.pass_constants,
@@ -62,17 +63,18 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
 void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require(code.bytes_per_instruction == 8 || code.bytes_per_instruction == 16, "code.bytes_per_instruction",
           "{} is not 8 or 16", code.bytes_per_instruction);
-  require(code.path.size() <= limits::kMaxLevels, "code.path", "{} stops exceed the maximum of {}", code.path.size(),
+  require(code.path.size() <= limits::kMaxLevels, "code.path", "{} caches exceed the maximum of {}", code.path.size(),
           limits::kMaxLevels);
   double cycles = 0;
   for (std::size_t i = 0; i < code.path.size(); ++i) {
     const std::string field = fmt::format("code.path[{}]", i);
     require_positive(code.path[i].cycles_per_instruction, field + ".cycles_per_instruction");
     require(code.path[i].cycles_per_instruction >= cycles, field + ".cycles_per_instruction",
-            "{} is less than that of the previous stop ({})", code.path[i].cycles_per_instruction, cycles);
+            "{} is less than that of the previous cache of the path ({})", code.path[i].cycles_per_instruction, cycles);
     cycles = code.path[i].cycles_per_instruction;
     require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; omit it, because memory_cycles_per_instruction covers it", shown(code.path[i].cache));
+            "'{}' has partitions; omit this cache, because memory_cycles_per_instruction includes its cost",
+            shown(code.path[i].cache));
   }
   require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
   require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",

@@ -77,7 +77,7 @@ Service constant_service(const MachineSpec& spec, const AccessProgram& program, 
   const auto further = static_cast<double>(words.size() - 1);
   const double cycles = spec.spaces.at(Space::kConstant).address_cycles;
   if (further > 0 && cycles == 0) {
-    refuse_silent(spec, "spaces.constant.address_cycles", "the cost of additional addresses in a warp");
+    refuse_silent(spec, "spaces.constant.address_cycles", "the cost of each additional address that a warp reads");
   }
   return {level.latency_cycles + further * cycles, 1 + further * cycles, level.per_sm};
 }

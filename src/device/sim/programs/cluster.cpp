@@ -121,8 +121,9 @@ ClusterResult simulate_cluster(const MachineSpec& spec, const ClusterProgram& pr
   if (program.op != ClusterOp::kBulkCopy) require_cluster(spec, program.cluster_size);
   std::vector<std::vector<std::uint32_t>> clusters = place_clusters(spec, program.cluster_size, seed);
   if (clusters.empty()) {
-    throw NotSupportedError(fmt::format("{} has no group of SMs that fits a cluster of {} blocks on separate SMs",
-                                        spec.info.name, program.cluster_size));
+    throw NotSupportedError(
+        fmt::format("{} has no SM group large enough for a cluster of {} blocks, each on its own SM", spec.info.name,
+                    program.cluster_size));
   }
   ClusterResult result{.clusters_at_once = static_cast<std::uint32_t>(clusters.size()),
                        .largest_cluster = largest_cluster(spec)};
