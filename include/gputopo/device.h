@@ -151,12 +151,12 @@ struct DeviceListing {
 };
 
 // Opens "cuda:N", "cuda:MIG-UUID", "hip:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec opens the
-// device of default_device(). `seed` seeds the noise of simulated devices. Throws UsageError with the valid forms,
-// DeviceError, FileError, FormatError.
+// device of default_device(), and throws NoGpuError if there is none. `seed` seeds the noise of simulated devices.
+// Throws UsageError with the valid forms, DeviceError, FileError, FormatError.
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
 
 // The meaning of an empty spec on this host: cuda:0 if there is a driver and a GPU, otherwise the first AMD GPU that
-// gputopo has kernels for, otherwise sim:h200. `problem` is one line that says why an earlier choice is unusable, or
+// gputopo has kernels for, otherwise empty. `problem` is one line that says why an earlier choice is unusable, or
 // empty. Drivers are queried as in list_devices(); NVIDIA's is loaded here if no other GPUs are possible.
 struct DefaultDevice {
   std::string spec;

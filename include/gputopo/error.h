@@ -41,6 +41,15 @@ class DeviceError : public Error {
   std::string status_;
 };
 
+// No device was named, and this host has no GPU that can be used.
+class NoGpuError : public DeviceError {
+ public:
+  // `problem` says why a GPU that is there cannot be used; empty if no driver reports one.
+  explicit NoGpuError(const std::string& problem)
+      : DeviceError("no GPU can be used: " + (problem.empty() ? "no driver reports one" : problem) +
+                    "; check the driver, or name a simulated device, as in --device sim:h200") {}
+};
+
 // The device is gone or its context is corrupted. This process cannot measure anything more on it.
 class DeviceLostError : public DeviceError {
  public:

@@ -127,8 +127,8 @@ typedef struct gputopo_options {
 GPUTOPO_API int gputopo_options_init(gputopo_options* options, size_t size);
 
 /* Measures a device; takes some seconds. `device`: a gputopo_device.spec, "sim:FILE.json" or "replay:FILE"; NULL or
- * "": the first GPU, or a simulated one if there is none (the value device.simulated says so). `options`: NULL for the
- * defaults. The discovery uses up to nine tenths of the GPU's free memory. Free `report` with gputopo_report_free().
+ * "": the first GPU; without one, GPUTOPO_ERROR_DEVICE. `options`: NULL for the defaults. The discovery uses up to
+ * nine tenths of the GPU's free memory. Free `report` with gputopo_report_free().
  *
  * A discovery that ends early (options.cancelled, the budget, a lost device) also gives a report: gputopo_complete()
  * is 0, and missing values say why. GPUTOPO_ERROR_NAME, _FILE, _FORMAT, _DEVICE, _DEVICE_LOST, _BUSY, _CANCELLED,

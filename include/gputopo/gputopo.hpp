@@ -239,7 +239,7 @@ class Report {
   std::shared_ptr<gputopo_report> raw_;
 };
 
-// Measures a device; takes some seconds. "": the first GPU, or a simulated one if there is none. Throws Error.
+// Measures a device; takes some seconds. "": the first GPU. Throws Error.
 [[nodiscard]] inline Report discover(const std::string& device = "", const Options& options = {}) {
   const std::vector<const char*> elements = detail::pointers_to(options.elements);
   const std::vector<const char*> attributes = detail::pointers_to(options.attributes);

@@ -73,18 +73,28 @@ using Tolerances = std::map<std::string, double>;
 // Reads "LATENCY=5%" and the like, over the defaults. Throws UsageError.
 [[nodiscard]] Tolerances parse_tolerances(const std::vector<std::string>& entries);
 
+// The answers of a judgement. A part that is absent or unknown is never good.
+enum class Outcome : std::uint8_t { kGood, kBad, kNotJudged };
+[[nodiscard]] std::string_view to_string(Outcome outcome);  // "good", "bad", "not_judged"
+
 struct CheckResult {
-  struct Violation {
+  struct Finding {
     std::string element;  // empty: the report as a whole
     std::string attribute;
     std::string text;  // one line
   };
   std::size_t compared = 0;
-  std::vector<Violation> violations;
+  std::vector<Finding> violations;       // worse than the baseline
+  std::vector<Finding> not_judged;       // nothing is known, and why
   std::vector<std::string> notes;        // why the comparison may mislead
   std::vector<std::string> environment;  // differences between the setups of the two measurements: driver, host
+
+  // Bad if a value is; otherwise not judged if anything is not.
+  [[nodiscard]] Outcome outcome() const;
 };
-// A value violates the baseline if it is missing, or worse by more than the tolerance with disjoint intervals.
+// A value violates the baseline if it is worse by more than the tolerance with disjoint intervals, or if the GPU lacks
+// what the baseline has. A value that the report has no result for is not judged, and neither is any value if the
+// baseline is from another kind of device.
 [[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
 // Values that show in about a second whether a GPU is in order, as far as the baseline has them: the latency of each
 // element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. In the

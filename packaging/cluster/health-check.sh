@@ -38,23 +38,19 @@ is_bad() {
 
 last_line() { printf '%s\n' "$1" | sed 's/^gputopo: //' | grep . | tail -n 1; }
 
+# first_line OUTPUT PREFIX: the first line with the prefix, or the last line of all.
+first_line() {
+  line=$(printf '%s\n' "$1" | sed -n "s/^$2: //p" | head -n 1)
+  printf '%s\n' "${line:-$(last_line "$1")}"
+}
+
 judge() {
   said=$("$gputopo" check --quick --max-wait "$max_wait" --device "$1" --baseline "$baseline" 2>&1)
   code=$?
-  violations=$(printf '%s\n' "$said" | sed -n 's/^violation: //p')
-  # What another program on the GPU has disturbed says nothing of the GPU.
-  reason=$(printf '%s\n' "$violations" | grep -v ': disturbed[:,]' | head -n 1)
   case $code in
     0) ;;
-    1)
-      if [ -n "$reason" ]; then
-        is_bad "$1: $reason"
-      elif [ -n "$violations" ]; then
-        not_judged "$1: $(printf '%s\n' "$violations" | head -n 1)"
-      else
-        is_bad "$1: $(last_line "$said")"
-      fi
-      ;;
+    1) is_bad "$1: $(first_line "$said" violation)" ;;
+    3) not_judged "$1: $(first_line "$said" "not judged")" ;;
     *) not_judged "$1: exit code $code: $(last_line "$said")" ;;
   esac
 }

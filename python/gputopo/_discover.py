@@ -20,7 +20,8 @@ class Device:
     """Argument of :func:`discover`: "cuda:0", "hip:0", "sim:h200"."""
     name: str
     pci_address: str
-    """"0000:0f:00.0"; "" if it has none. Compare devices by it: other libraries may number them differently."""
+    """"0000:0f:00.0"; "" if the device has none. Compare devices by this address: other libraries may number devices
+    differently."""
     detail: str
     """A short phrase: compute capability and memory, or why the device cannot be used."""
 
@@ -28,9 +29,9 @@ class Device:
 @dataclass(frozen=True)
 class Progress:
     step: str
-    """"l1.size"; "" at the very end."""
+    """The running step: "l1.size"; "" after the last one."""
     done: int
-    """Finished steps of ``total``."""
+    """The number of finished steps, out of ``total``."""
     total: int
     elapsed_seconds: float
 
@@ -137,14 +138,14 @@ def discover(
 ) -> Report:
     """Measures a device, which takes seconds.
 
-    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU, or a simulated one if no GPU can be used
-        (``report["device.simulated"]`` is then True).
+    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU. Without
+        one, it raises Error ("device"); nothing is simulated that was not named.
     only: elements or single values: ["l2", "shared.size", "instructions"]; empty: all.
     attributes: ["size"]; empty: all.
     full: also measures values that take longer.
     budget: maximum duration in seconds; the remaining values are unavailable ("timed_out").
     seed: seed of the noise of simulated devices.
-    keep_samples: keeps the evidence behind the plots of reports.
+    keep_samples: keeps the tables of samples that the plots of reports show.
     wait: waits at most max_wait seconds for another discovery of the same GPU, then raises Error ("busy"); if False,
         raises it at once.
     use_cache: answers from the cache of ``gputopo get`` if the entry is at most max_age seconds old.

@@ -124,17 +124,6 @@ std::string choosing_variables() {
   return text;
 }
 
-// The simulated GPU, if the system has no other. Nothing if there is a GPU that the system's files do not describe:
-// its driver would have to be opened, which is work for the GPU.
-std::optional<std::string> identity_without_files(const std::string& spec, std::uint64_t seed) {
-  if (!spec.empty()) return std::nullopt;
-  std::string problem;
-  for (const DeviceListing& listing : list_devices(problem)) {
-    if (!listing.spec.starts_with("sim:")) return std::nullopt;
-  }
-  return fmt::format("no GPU\n{}\n", seed);
-}
-
 }  // namespace
 
 std::optional<std::string> identity_of_device(const std::string& spec, std::uint64_t seed) {
@@ -146,8 +135,10 @@ std::optional<std::string> identity_of_device(const std::string& spec, std::uint
     if (!machine && !fs::exists(name, ignored)) return std::nullopt;  // opening it reports what exists
     return fmt::format("{}\n{}\n", seed, machine ? *machine : read_file(name));
   }
+  // Opening the driver of a GPU that the system's files do not describe would be work for the GPU.
   const std::string gpus = gpus_of_the_system();
-  return gpus.empty() ? identity_without_files(spec, seed) : gpus + choosing_variables();
+  if (gpus.empty()) return std::nullopt;
+  return gpus + choosing_variables();
 }
 
 ReportCache::ReportCache(const std::string& spec, std::uint64_t seed, const std::string& request) {

@@ -92,8 +92,8 @@ void add_output_options(CLI::App& app, Options& options) {
   for (std::size_t i = 0; i < report::formats().size(); ++i) {
     app.add_option(report::formats()[i].option, options.output_paths[i], report::formats()[i].help)->type_name("FILE");
   }
-  app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
-  app.add_flag("--plot", options.plot, "Print latency over footprint as a plot instead of the table");
+  app.add_flag("--tree", options.tree, "Print the memory hierarchy as nested boxes instead of the table");
+  app.add_flag("--plot", options.plot, "Print a plot of latency over footprint instead of the table");
   app.add_flag("--published", options.published, "Print published values (papers, vendors) beside those of this GPU");
   app.add_flag("--long", options.everything,
                "Print every value below the table, even on a small terminal (default in a pipe)");
@@ -101,30 +101,31 @@ void add_output_options(CLI::App& app, Options& options) {
 
 void add_discover_options(CLI::App& app, Options& options) {
   add_selection_options(app, options);
-  app.add_option("--method", options.methods, "Also find sizes by another method: change-point, the method of MT4G")
+  app.add_option("--method", options.methods,
+                 "Also find sizes by another method; 'change-point' is the one that MT4G uses")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_option("--carve-out", options.carve_out_bytes,
-                 "Shared-memory carve-out of L1 for the whole run (default: the smallest that suffices)")
+  app.add_option(
+         "--carve-out", options.carve_out_bytes,
+         "Carve out this much shared memory from L1 for the whole run (default: the least that each measurement needs)")
       ->type_name("BYTES");
   add_output_options(app, options);
   app.add_option("--raw", options.raw_directory,
                  "Write all samples behind the values as CSV files into a new or empty folder")
       ->type_name("DIR");
-  app.add_option("--record", options.record_path, "Record the device's answers for 'gputopo replay'")
-      ->type_name("PATH");
+  app.add_option("--record", options.record_path, "Record the run for 'gputopo replay'")->type_name("PATH");
   add_budget_option(app, options);
   add_waiting_options(app, options);
   app.add_flag("--quiet", options.quiet, "Do not print progress");
   app.add_flag("--verbose", options.verbose, "Print each probe's decision and its reason to standard error");
-  app.add_flag("--dump-program", options.dump_program, "Print each program and its device code to standard error");
+  app.add_flag("--dump-program", options.dump_program,
+               "Print each measurement program and its device code to standard error");
   app.add_flag("--profile", options.profile, "Print a time profile to standard error, and add it to the JSON report");
 }
 
 void add_device_option(CLI::App& app, Options& options) {
-  app.add_option("--device", options.device,
-                 "Device to measure (default: the first GPU, or a simulated one if no GPU can be used)")
+  app.add_option("--device", options.device, "Device to measure (default: the first GPU)")
       ->type_name("cuda:N|cuda:MIG-UUID|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
   add_seed_option(app, options);
 }
@@ -140,7 +141,7 @@ void add_check_options(CLI::App& check, Options& options) {
   check.add_option("REPORT", options.report_path, "Saved JSON report; with --quick, the baseline")->type_name("");
   CLI::Option* quick =
       check.add_flag("--quick", options.quick,
-                     "Measure a GPU now instead of reading REPORT: only latencies, bandwidths and the size of L2");
+                     "Check the GPU itself, not a saved report: measure only latencies, bandwidths and the size of L2");
   add_device_option(check, options);
   add_waiting_options(check, options);
   add_format_option(check, options, "--json", "Save the report of --quick as JSON");
@@ -149,10 +150,12 @@ void add_check_options(CLI::App& check, Options& options) {
   check.add_option("--baseline", options.baseline_path, "Saved JSON report of a known good GPU")->type_name("FILE");
   check
       .add_option("--tolerance", options.tolerances,
-                  "Tolerances by class (LATENCY, BANDWIDTH, SIZE: 5% each; OTHER: 0%) or by attribute")
+                  "Tolerances by class or attribute (default: 5% for LATENCY, BANDWIDTH and SIZE, 0% for OTHER)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=PERCENT%[,...]");
+  check.add_flag("--allow-not-judged", options.allows_not_judged,
+                 "Exit with 0 if some values could not be judged but none is bad");
   std::vector<std::string> format_names;
   for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
   options.check_format = format_names.front();
@@ -199,15 +202,14 @@ void add_model_options(CLI::App& model, Options& options) {
 
 void add_node_options(CLI::App& node, Options& options) {
   node.footer(std::string(kNodeExamples));
-  node.add_option("--node", options.node,
-                  "Node to measure (default: the GPUs of this host; without a GPU, a simulated node)")
+  node.add_option("--node", options.node, "Node to measure (default: the GPUs of this host)")
       ->type_name("cuda|hip|sim:NAME|sim:FILE.json|replay:FOLDER");
   add_seed_option(node, options);
   add_selection_options(node, options);
   add_format_option(node, options, "--json", "Write everything as JSON");
   add_format_option(node, options, "--html", "Write a page with a drawing of the node and its values");
   add_format_option(node, options, "--svg", "Write a drawing of the node");
-  node.add_option("--record", options.record_path, "Record the node's answers in a new or empty folder")
+  node.add_option("--record", options.record_path, "Record the run in a new or empty folder, for --node replay:FOLDER")
       ->type_name("FOLDER");
   CLI::Option* links =
       node.add_flag("--links-only", options.links_only, "Measure only the links, not the GPUs themselves");

@@ -137,6 +137,11 @@ const CheckFormat& check_format(const std::string& name) {
                        [&](const CheckFormat& format) { return format.name == name; });
 }
 
+ExitCode exit_code_of(const CheckResult& result, const Options& options) {
+  if (result.outcome() == Outcome::kBad) return kExitFailure;
+  return result.outcome() == Outcome::kGood || options.allows_not_judged ? kExitComplete : kExitIncomplete;
+}
+
 // Measures only what shows whether a GPU is in order.
 int run_quick_check(const Options& options, const Tolerances& tolerances, const CheckFormat& format) {
   Topology baseline = load_report(options.baseline_path);
@@ -145,16 +150,15 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
   Options quick = options;
   quick.elements = quick_check_cells(baseline);
   quick.quiet = true;
-  bool is_ok = false;
+  ExitCode verdict = kExitIncomplete;
   const int code = run_discover(quick, [&](const Topology& report, Attempts& attempt) {
     CheckResult result = check(report, baseline, tolerances);
     result.notes.push_back(fmt::format(
         "quick check: {} values were measured; the other values of the baseline were not", quick.elements.size()));
-    is_ok = result.violations.empty();
+    verdict = exit_code_of(result, options);
     attempt([&] { print_result(format.render(result, report)); });
   });
-  // A value that could not be measured is a violation if the baseline has it.
-  return code == kExitComplete || code == kExitIncomplete ? (is_ok ? kExitComplete : kExitFailure) : code;
+  return code == kExitComplete || code == kExitIncomplete ? verdict : code;
 }
 
 int run_check(const Options& options) {
@@ -165,11 +169,17 @@ int run_check(const Options& options) {
     const Topology topology = load_report(options.report_path);
     const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
     print_result(format.render(result, topology));
-    return result.violations.empty() ? kExitComplete : kExitFailure;
+    return exit_code_of(result, options);
+  } catch (const UsageError&) {
+    throw;
   } catch (const Error& error) {
     // Without the metric, a collector's file would look as if nobody had run the check.
     if (format.render_failure != nullptr) print_result(format.render_failure(error.what()));
-    throw;
+    // A GPU that fails is bad. Without a GPU, a report or a baseline, there is nothing to judge.
+    const bool is_failure = dynamic_cast<const DeviceError*>(&error) != nullptr;
+    if (is_failure && dynamic_cast<const NoGpuError*>(&error) == nullptr) throw;
+    say(fmt::format("gputopo: error: nothing was judged: {}", error.what()));
+    return options.allows_not_judged ? kExitComplete : kExitIncomplete;
   }
 }
 

@@ -119,6 +119,16 @@ void write_outputs(const Options& options, const Topology& topology, const Recor
 // between opening and closing the device. It reads this variable once, so this must precede any driver call.
 void ask_for_one_queue() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0); }
 
+// Without a GPU, only plain discovery simulates one, so that newcomers see a report. What judges a GPU, or answers a
+// script, must not take a simulated value for a real one.
+DefaultDevice chosen_device(const Options& options) {
+  if (!options.device.empty()) return {options.device, {}};
+  DefaultDevice chosen = default_device();
+  if (!chosen.spec.empty()) return chosen;
+  if (options.command != Command::kDiscover) throw NoGpuError(chosen.problem);
+  return {"sim:h200", std::move(chosen.problem)};
+}
+
 }  // namespace
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
@@ -177,7 +187,7 @@ int run_discover(const Options& options, const Print& print) {
     if (known) write_outputs(options, known(problem), recorder, print, attempt);
     attempt.finish();
   });
-  const DefaultDevice device_to_open = options.device.empty() ? default_device() : DefaultDevice{options.device, {}};
+  const DefaultDevice device_to_open = chosen_device(options);
   Turn turn = take_turn(pci_address_of(device_to_open.spec), options.max_wait_seconds, interrupted);
   if (turn.code != kExitComplete) return turn.code;
   watchdog.restart();

@@ -39,7 +39,8 @@ fleet::Store parse_store(const std::string& path, std::string_view bytes) {
 
 int run_merge(const FleetOptions& options) {
   const bool is_to_stdout = options.store_path == "-";
-  if (is_to_stdout && options.resume) throw UsageError("--resume cannot be used with --out -: give --out a file");
+  if (is_to_stdout && options.resume)
+    throw UsageError("--resume cannot add to standard output (--out -); give a file to --out");
   if (!is_to_stdout) check_writable(options.store_path);
   std::optional<FileUpdate> update;
   if (!is_to_stdout) {
@@ -52,14 +53,14 @@ int run_merge(const FleetOptions& options) {
     if (known) store = parse_store(options.store_path, *known);
   }
   const fleet::MergeSummary summary =
-      fleet::merge(options.folders, {.keep_names = options.keep_names}, store,
-                   [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
+      fleet::merge(options.folders, {.keep_names = options.keep_names, .takes_simulated = options.takes_simulated},
+                   store, [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
   if (store.runs().empty()) {
     throw FormatError("no reports found; give files saved by 'gputopo --json FILE', or folders with such *.json files");
   }
   const std::string bytes = fleet::write_store(store);
   const std::string said = fmt::format(
-      "{} files, {} new runs, {} known already, {} problems; the store has {} runs in {} bytes", summary.files,
+      "{} files, {} new runs, {} already known, {} problems; the store has {} runs in {} bytes", summary.files,
       summary.added, summary.known + summary.repeated, summary.problems, store.runs().size(), bytes.size());
   if (is_to_stdout) {
     print_result(bytes);

@@ -15,6 +15,7 @@ struct FleetOptions {
   std::string store_path;
   bool resume = false;
   bool keep_names = false;
+  bool takes_simulated = false;
   std::string html_path;  // for report
   std::string csv_path;
   std::string prometheus_path;

@@ -16,7 +16,9 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
       ->type_name("DIR");
   merge->add_option("--out", options.store_path, "Store to write, an Arrow file")->required()->type_name("FILE");
   merge->add_flag("--resume", options.resume, "Keep the runs in the store and add new ones");
-  merge->add_flag("--names", options.keep_names, "Keep host names, or file paths if a report has no host name");
+  merge->add_flag("--names", options.keep_names,
+                  "Also store a name of each run: the host's name, or the file's path if the report has none");
+  merge->add_flag("--simulated", options.takes_simulated, "Accept simulated GPUs in a store of real ones");
   merge->callback([&options] { options.command = FleetCommand::kMerge; });
   CLI::App* report = fleet.add_subcommand("report", "Find outliers in a store; the exit code is 1 if there are any");
   report->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");

@@ -40,10 +40,10 @@ std::string rendered(const NodeReport& report, std::string_view option) {
   if (option == "--json") return node_to_json(report);
   if (option == "--html") return node_to_html(report);
   if (option == "--svg") return node::node_svg(report).text();
-  throw UsageError(
-      fmt::format("{} is only for the report of one GPU; a node has --json, --html and --svg: give the report of one "
-                  "of its GPUs, or measure one with --device",
-                  option));
+  throw UsageError(fmt::format(
+      "{} applies only to the report of one GPU; for a node, use --json, --html or --svg, give the report of "
+      "one of its GPUs, or measure one GPU with --device",
+      option));
 }
 
 void write_outputs(const Options& options, const NodeReport& report) {
@@ -230,7 +230,7 @@ std::vector<std::string> gpus_to_begin_with(const Options& options) {
 
 }  // namespace
 
-int run_node(const Options& options) {
+int run_node(const Options& options) try {
   check_node_targets(options);
   const std::atomic<bool>& interrupted = catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
@@ -241,9 +241,8 @@ int run_node(const Options& options) {
   std::unique_ptr<Links> links = opened(options, interrupted);
   const NodeInfo info = links->info();
   if (info.gpus.empty()) {
-    throw DeviceError("no GPU was found on this node: check CUDA_VISIBLE_DEVICES, or use --node sim:h200x2");
+    throw NoGpuError("the driver shows none to this process (CUDA_VISIBLE_DEVICES may hide them)");
   }
-  if (options.node.empty() && info.simulated) say("gputopo: no GPU can be used; measuring a simulated node");
   std::shared_ptr<LinkAnswers> answers;
   if (!options.record_path.empty()) {
     auto recorder = std::make_unique<LinksRecorder>(std::move(links));
@@ -269,6 +268,9 @@ int run_node(const Options& options) {
   if (answers) save_links(options.record_path, info, *answers);
   if (code == kExitIncomplete) say("gputopo: part of the node was not measured; the report says which part and why");
   return code;
+} catch (const NoGpuError& error) {
+  say(fmt::format("gputopo: error: nothing was judged: {}", error.what()));
+  return kExitIncomplete;
 }
 
 int show_node(const Options& options, const NodeReport& report) {

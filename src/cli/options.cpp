@@ -114,7 +114,7 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
     command.add_option("FILE", options.report_path, "Saved JSON report")->required()->type_name("");
     command
         .add_option("--instance", options.instance_path,
-                    "Show the MIG instance or partition of this report, completed from FILE of the whole GPU")
+                    "Show the MIG instance or partition of REPORT; complete it from FILE, the report of the whole GPU")
         ->type_name("REPORT");
     add_output_options(command, options);
   });
@@ -123,7 +123,7 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
     command.add_option("RECORDING", recording, "Recording written by --record")->required()->type_name("");
     add_discover_options(command, options);
   });
-  diff = add("diff", "Compare saved reports with the first one",
+  diff = add("diff", "Compare two or more saved reports; the first is the reference",
              [this](CLI::App& command) { add_diff_options(command, options); });
   check = add("check", "Check a saved report or the GPU itself against a baseline, at boot or before a job",
               [this](CLI::App& command) { add_check_options(command, options); });
@@ -213,7 +213,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {kExitFailure,
        "failure of the device, a file or the whole measurement; diff: differences; check: violations; fleet: outliers"},
       {kExitUsage, "the command line is wrong"},
-      {kExitIncomplete, "finished, but requested values are missing; standard error names the first"},
+      {kExitIncomplete,
+       "finished, but requested values are missing; standard error names the first; check, node: not judged"},
       {kExitBusy,
        "another gputopo process was still measuring this GPU after --max-wait; nothing was measured or checked"},
       {kExitUnavailable, "get: this GPU has no such value; standard error says why"},

@@ -49,6 +49,7 @@ struct Options {
   std::string baseline_path;              // check
   std::vector<std::string> tolerances;
   std::string check_format;
+  bool allows_not_judged = false;         // check: ends with 0 if nothing is bad
   bool quick = false;                     // check: measures a GPU now instead of reading a report
   std::string value_path;                 // get: "l2.latency"
   bool fresh = false;                     // get: ignores the cache
@@ -65,7 +66,7 @@ struct Options {
   std::string model_svg_path;
   std::string diff_html_path;
   std::string text;    // kPrint: text that the command line has produced
-  std::string device;  // discover; empty: the first GPU, or a simulated one
+  std::string device;  // discover; empty: the first GPU
   std::vector<std::string> elements;
   std::vector<std::string> attributes;
   std::vector<std::string> output_paths;  // by formats(); "-": standard output instead of the table; empty: none

@@ -22,8 +22,6 @@
 namespace gputopo {
 namespace {
 
-constexpr std::string_view kDefaultNode = "h200x2";
-
 std::unique_ptr<Links> open_simulated(const std::string& rest, std::uint64_t seed) {
   if (rest.ends_with(".json") || rest.find('/') != std::string::npos) {
     const std::string text = read_file(rest);
@@ -72,10 +70,9 @@ void NodeInfo::check(const TransferProgram& program) const {
 
 std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
   if (spec.empty()) {
-    const std::string device = default_device().spec;
-    if (device.starts_with("cuda:")) return cuda::open_cuda_links();
-    if (device.starts_with("hip:")) return hip::open_hip_links();
-    return open_simulated(std::string(kDefaultNode), seed);
+    const DefaultDevice chosen = default_device();
+    if (chosen.spec.empty()) throw NoGpuError(chosen.problem);
+    return chosen.spec.starts_with("cuda:") ? cuda::open_cuda_links() : hip::open_hip_links();
   }
   if (spec == "cuda") return cuda::open_cuda_links();
   if (spec == "hip") return hip::open_hip_links();

@@ -26,7 +26,6 @@
 namespace gputopo {
 namespace {
 
-constexpr std::string_view kDefaultSimulation = "sim:h200";
 constexpr std::string_view kDefaultGpu = "cuda:0";
 
 struct Backend {
@@ -215,7 +214,11 @@ std::string joined(const std::string& problem, const std::string& another) {
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed) {
-  if (spec.empty()) return open_device(default_device().spec, seed);
+  if (spec.empty()) {
+    const DefaultDevice chosen = default_device();
+    if (chosen.spec.empty()) throw NoGpuError(chosen.problem);
+    return open_device(chosen.spec, seed);
+  }
   const std::size_t colon = spec.find(':');
   for (const Backend& backend : kBackends) {
     if (colon == std::string::npos || spec.substr(0, colon) != backend.name) continue;
@@ -231,7 +234,7 @@ DefaultDevice default_device() {
   if (!cuda.devices.empty()) return {std::string(kDefaultGpu), {}};
   const Listed hip = first_hip_apart();
   if (!hip.devices.empty()) return {hip.devices.front().spec, cuda.problem};
-  return {std::string(kDefaultSimulation), joined(cuda.problem, hip.problem)};
+  return {"", joined(cuda.problem, hip.problem)};
 }
 
 std::string pci_address_of(const std::string& spec) {

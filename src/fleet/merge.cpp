@@ -22,6 +22,13 @@ struct Source {
   std::string place;
 };
 
+// Added last, when it is known whether the fleet has real GPUs.
+struct SimulatedRun {
+  Run run;
+  std::string file;
+  std::string path;
+};
+
 bool is_report_name(const fs::path& path) {
   return path.extension() == ".json" && !path.filename().string().starts_with('.');
 }
@@ -70,6 +77,69 @@ bool is_date(std::string_view name) {
   return digits >= 8 && (leading == 4 || leading >= 8);
 }
 
+class Merge {
+ public:
+  Merge(const MergeOptions& options, Store& store, const Complain& say) : options_(options), store_(store), say_(say) {}
+
+  MergeSummary run(const std::vector<std::string>& folders) {
+    std::vector<Source> sources;
+    for (const std::string& folder : folders) {
+      const auto complain = [this](const std::string& problem) { leave_out(problem); };
+      for (Source& source : files_below(folder, complain)) sources.push_back(std::move(source));
+    }
+    for (const Source& source : sources) take(source);
+    take_simulated();
+    return summary_;
+  }
+
+ private:
+  void leave_out(const std::string& problem) {
+    ++summary_.problems;
+    say_(problem);
+  }
+  void leave_out(const std::string& path, std::string_view problem) {
+    leave_out(fmt::format("'{}': {}", visible_line(path), problem));
+  }
+  void add(const Run& run, const std::string& file) { ++(store_.add(run, file) ? summary_.added : summary_.repeated); }
+
+  void take(const Source& source) try {
+    const std::string text = read_file(source.path);
+    ++summary_.files;
+    const std::string file = Store::file_id(text);
+    if (store_.has_file(file)) {
+      ++summary_.known;
+      return;
+    }
+    const Document document = read_document(text, source.place, options_.keep_names);
+    for (const std::string& problem : document.problems) leave_out(source.path, problem);
+    for (const Run& run : document.runs) {
+      run.simulated ? simulated_.push_back({run, file, source.path}) : add(run, file);
+    }
+  } catch (const FileError& error) {
+    leave_out(error.what());
+  } catch (const FormatError& error) {
+    leave_out(source.path, error.what());
+  }
+
+  void take_simulated() {
+    const auto is_real = [](const StoredRun& run) { return !run.simulated; };
+    const bool refuses = !options_.takes_simulated && std::ranges::any_of(store_.runs(), is_real);
+    for (const SimulatedRun& one : simulated_) {
+      if (refuses) {
+        leave_out(one.path, "the GPU is simulated, and the store has real ones; --simulated accepts both");
+      } else {
+        add(one.run, one.file);
+      }
+    }
+  }
+
+  const MergeOptions& options_;
+  Store& store_;
+  const Complain& say_;
+  MergeSummary summary_;
+  std::vector<SimulatedRun> simulated_;
+};
+
 }  // namespace
 
 std::string place_of(const std::string& path_in_folder) {
@@ -84,37 +154,7 @@ std::string place_of(const std::string& path_in_folder) {
 
 MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
                    const std::function<void(const std::string& problem)>& say) {
-  MergeSummary summary;
-  const auto leave_out = [&](const std::string& problem) {
-    ++summary.problems;
-    say(problem);
-  };
-  std::vector<Source> sources;
-  for (const std::string& folder : folders) {
-    for (Source& source : files_below(folder, leave_out)) sources.push_back(std::move(source));
-  }
-  for (const Source& source : sources) {
-    const auto complain = [&](std::string_view problem) {
-      leave_out(fmt::format("'{}': {}", visible_line(source.path), problem));
-    };
-    try {
-      const std::string text = read_file(source.path);
-      ++summary.files;
-      const std::string file = Store::file_id(text);
-      if (store.has_file(file)) {
-        ++summary.known;
-        continue;
-      }
-      const Document document = read_document(text, source.place, options.keep_names);
-      for (const std::string& problem : document.problems) complain(problem);
-      for (const Run& run : document.runs) ++(store.add(run, file) ? summary.added : summary.repeated);
-    } catch (const FileError& error) {
-      leave_out(error.what());
-    } catch (const FormatError& error) {
-      complain(error.what());
-    }
-  }
-  return summary;
+  return Merge(options, store, say).run(folders);
 }
 
 }  // namespace gputopo::fleet

@@ -11,7 +11,8 @@
 namespace gputopo::fleet {
 
 struct MergeOptions {
-  bool keep_names = false;  // host names, or file paths if the document has no host name
+  bool keep_names = false;       // host names, or file paths if the document has no host name
+  bool takes_simulated = false;  // beside the runs of real GPUs, too
 };
 
 struct MergeSummary {
@@ -22,8 +23,9 @@ struct MergeSummary {
   std::size_t problems = 0;
 };
 
-// Reads every *.json below the folders, sorted by path, or a given file. An unreadable file or subfolder costs one line
-// to `say`; the others are still read. Throws a FileError if one of `folders` does not exist.
+// Runs of simulated GPUs are left out if the store has runs of real ones, unless the options say otherwise. Reads every
+// *.json below the folders, sorted by path, or a given file. An unreadable file or subfolder costs one line to `say`;
+// the others are still read. Throws a FileError if one of `folders` does not exist.
 [[nodiscard]] MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
                                  const std::function<void(const std::string& problem)>& say);
 

@@ -129,15 +129,10 @@ bool is_lasting(const Topology& topology) {
          std::ranges::all_of(topology.instructions, [&](const Instruction& one) { return passes(one.attributes); });
 }
 
-void warn_of_simulation(const Request& request, const DeviceInfo& info, const std::string& problem, Apart& apart) {
-  if (!request.device.empty() || !info.simulated) return;
-  apart.post(LogLine{GPUTOPO_LOG_WARNING, fmt::format("no GPU can be used{}{}; measuring a simulated GPU",
-                                                      problem.empty() ? "" : ": ", problem)});
-}
-
 Topology measure(const Request& request, Apart& apart) {
   if (request.device.empty()) apart.expect_driver_within(kPatienceToFindSeconds);
   const DefaultDevice device_to_open = request.device.empty() ? default_device() : DefaultDevice{request.device, {}};
+  if (device_to_open.spec.empty()) throw NoGpuError(device_to_open.problem);
   apart.require_going_on();
   const bool has_driver = needs_driver(device_to_open.spec);
   apart.expect_no_driver();
@@ -146,7 +141,6 @@ Topology measure(const Request& request, Apart& apart) {
   apart.require_going_on();
   if (has_driver) apart.expect_driver_within(kPatienceToOpenSeconds);
   const std::unique_ptr<Device> device = open_device(device_to_open.spec, request.options.seed);
-  warn_of_simulation(request, device->info(), device_to_open.problem, apart);
   apart.expect_no_driver();
   // A simulation uses no driver, so its time is not limited.
   if (!device->info().simulated && has_driver) {

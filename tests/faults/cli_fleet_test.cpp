@@ -41,12 +41,30 @@ TEST_F(CliFleet, MergesWhatIsThereAndSaysWhatIsNot) {
   EXPECT_EQ(merged.exit_code, 3);
   EXPECT_THAT(merged.err, HasSubstr("left out: '"));
   EXPECT_THAT(merged.err, HasSubstr("half.json': not a gputopo report"));
-  EXPECT_THAT(merged.out, HasSubstr("2 files, 1 new runs, 0 known already, 1 problems; the store has 1 runs"));
+  EXPECT_THAT(merged.out, HasSubstr("2 files, 1 new runs, 0 already known, 1 problems; the store has 1 runs"));
   const CommandResult again = fleet("merge --resume " + quoted(folder_.path()) + " --out " + in("s.arrow"));
-  EXPECT_THAT(again.out, HasSubstr("0 new runs, 1 known already"));
+  EXPECT_THAT(again.out, HasSubstr("0 new runs, 1 already known"));
   const CommandResult report = fleet("report " + in("s.arrow"));
   EXPECT_EQ(report.exit_code, 0);
   EXPECT_THAT(report.out, HasSubstr("1 GPU; too few GPUs"));
+}
+
+// A fleet of real GPUs accepts simulated ones only on request, in whatever order they come.
+TEST_F(CliFleet, SimulatedGpusDoNotJoinRealOnes) {
+  const std::string real = quoted(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json");
+  const std::string simulated = quoted(GPUTOPO_SOURCE_DIR "/tests/reports/mi300x.json");
+  const std::string to_store = " --out " + in("s.arrow");
+  for (const std::string& both : {real + " " + simulated, simulated + " " + real}) {
+    const CommandResult merged = fleet("merge " + both + to_store);
+    EXPECT_EQ(merged.exit_code, 3);
+    EXPECT_THAT(merged.err, HasSubstr("mi300x.json': the GPU is simulated, and the store has real ones; --simulated"));
+    EXPECT_THAT(merged.out, HasSubstr("the store has 1 runs"));
+  }
+  EXPECT_THAT(fleet("merge --resume " + simulated + to_store).out, HasSubstr("0 new runs"));
+  EXPECT_EQ(fleet("merge --simulated --resume " + simulated + to_store).exit_code, 0);
+  const CommandResult alone = fleet("merge " + simulated + to_store);
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.out, HasSubstr("1 new runs"));
 }
 
 // All merges begin with the same store, and none may lose what the others add.
@@ -90,7 +108,7 @@ TEST_F(CliFleet, AFolderThatMayNotBeReadIsNamedAndLeftOut) {
   EXPECT_EQ(merged.exit_code, 3) << merged.err;
   EXPECT_THAT(merged.err,
               testing::StartsWith("gputopo: left out: cannot read '" + folder_.file("shut") + "': Permission denied"));
-  EXPECT_THAT(merged.out, HasSubstr("1 files, 1 new runs, 0 known already, 1 problems"));
+  EXPECT_THAT(merged.out, HasSubstr("1 files, 1 new runs, 0 already known, 1 problems"));
 }
 
 // A store of 200 KB that refers to its bytes many times, with an address space of about twice gputopo's own need.

@@ -11,12 +11,18 @@ namespace {
 
 using test::CommandResult;
 using test::TemporaryFolder;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
 const std::string kH200 = GPUTOPO_SOURCE_DIR "/tests/reports/h200.json";
 const std::string kAmd = GPUTOPO_SOURCE_DIR "/tests/reports/mi300x.json";
+
+CommandResult without_driver(const std::string& arguments) {
+  return test::run_command("GPUTOPO_LIBCUDA=/no/library GPUTOPO_LIBAMDHIP64=/no/library " GPUTOPO_BINARY " " +
+                           arguments);
+}
 
 CommandResult run_gputopo(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
 
@@ -133,7 +139,40 @@ TEST(CliCheck, IsAGate) {
             0);
   EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
   EXPECT_EQ(run_gputopo("check " + kH200).exit_code, 2);
-  EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
+}
+
+// No baseline, no GPU and no result are reasons to judge nothing. They are never good, and never bad.
+TEST(CliCheck, FailsClosedWithoutSomethingToJudge) {
+  const TemporaryFolder folder;
+  write_file(folder.file("cut.json"), read_file(kH200).substr(0, 5000));
+  Topology partial = read_json(read_file(kH200));
+  get_or_add(partial.memory[0].attributes, "latency") = unavailable(Reason::kTimedOut, "the budget ran out");
+  write_file(folder.file("partial.json"), to_json(partial));
+  for (const std::string& arguments :
+       {kH200 + " --baseline " + kAmd, kH200 + " --baseline /no/such/file",
+        kH200 + " --baseline " + folder.file("cut.json"), folder.file("cut.json") + " --baseline " + kH200,
+        "--quick --baseline " + kH200, folder.file("partial.json") + " --baseline " + kH200}) {
+    const CommandResult result = without_driver("check " + arguments);
+    EXPECT_EQ(result.exit_code, 3) << arguments;
+    EXPECT_THAT(result.out + result.err, HasSubstr("judged: ")) << arguments;
+    EXPECT_EQ(without_driver("check --allow-not-judged " + arguments).exit_code, 0);
+  }
+  EXPECT_THAT(run_gputopo("check " + folder.file("partial.json") + " --baseline " + kH200 + " --format json").out,
+              AllOf(HasSubstr("\"ok\": false"), HasSubstr("\"outcome\": \"not_judged\"")));
+}
+
+// A simulated value must not pass for the value of a GPU that is missing.
+TEST(CliSimulation, ReplacesNoGpuInWhatJudgesOrAnswersScripts) {
+  for (const auto& [command, code] : {std::pair("get shared.size --fresh", 1), std::pair("get shared.size", 1),
+                                      std::pair("node --links-only", 3), std::pair("node", 3)}) {
+    const CommandResult result = without_driver(command);
+    EXPECT_EQ(result.exit_code, code) << command;
+    EXPECT_THAT(result.out, IsEmpty()) << command;
+    EXPECT_THAT(result.err, HasSubstr("no GPU can be used")) << command;
+  }
+  const CommandResult plain = without_driver("--only shared --attribute size --quiet");
+  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_THAT(plain.out, HasSubstr("SIMULATED"));
 }
 
 TEST(CliCheck, QuickMeasuresTheGpuItself) {
@@ -179,7 +218,7 @@ TEST(CliCheck, QuickAndAReportExcludeEachOther) {
 
 TEST(CliCheck, AReportThatCannotBeReadIsNotOkInAnyFormat) {
   const CommandResult result = run_gputopo("check /no/such/report --baseline " + kH200 + " --format prometheus");
-  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.out, HasSubstr("\ngputopo_check_ok 0\n"));
   EXPECT_THAT(result.err, HasSubstr("/no/such/report"));
   EXPECT_THAT(run_gputopo("check /no/such/report --baseline " + kH200).out, IsEmpty());

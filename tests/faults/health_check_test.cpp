@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "gputopo/file.h"
@@ -94,7 +95,8 @@ TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
       {"interrupted", {130, "note: x"}},
       {"a command line that this version does not know", {2, "gputopo: error: --quick"}},
       {"not installed", {127, "gputopo: not found"}},
-      {"disturbed", {1, "violation: l2 latency: disturbed: another program was at work, baseline 281 cycles"}},
+      {"disturbed",
+       {3, "note: x\nnot judged: l2 latency: disturbed: another program was at work, baseline 281 cycles"}},
   };
   for (const auto& [what, answer] : unknown) {
     judge_by({{"cuda:0", {0, "ok"}}, {"cuda:1", answer}});
@@ -105,8 +107,9 @@ TEST_F(HealthCheck, WhatIsNotJudgedIsNeitherGoodNorBad) {
   }
   judge_by({});
   EXPECT_EQ(check().exit_code, kNotJudged) << "no GPU";
-  write_program("gputopo", "[ \"$1\" != list ] || { echo 'gputopo: hip: hipInit ended its process' >&2; exit 3; }");
-  EXPECT_THAT(check().err, HasSubstr("n7: not judged: gputopo list: hip: hipInit ended its process"));
+  write_program("gputopo",
+                "[ \"$1\" != list ] || { echo 'gputopo: hip: hipInit ended the query process' >&2; exit 3; }");
+  EXPECT_THAT(check().err, HasSubstr("n7: not judged: gputopo list: hip: hipInit ended the query process"));
   EXPECT_EQ(check().exit_code, kNotJudged);
   judge_by({{"cuda:0", {0, "ok"}}}, 1);
   EXPECT_THAT(check().err, HasSubstr("cannot be used: error: no report"));
@@ -143,10 +146,26 @@ TEST_F(HealthCheck, OfASimulatedGpu) {
   const std::string with = "GPUTOPO=" GPUTOPO_BINARY " GPUTOPO_BASELINE=" + baseline + " DEVICES=";
   const CommandResult good = check(with + "sim:h200");
   EXPECT_EQ(good.exit_code, kGood) << good.err;
-  const CommandResult bad = check(with + "sim:a100");
-  EXPECT_EQ(bad.exit_code, kBad);
-  EXPECT_THAT(reason(), HasSubstr("Reason=gputopo sim:a100: "));
+  EXPECT_EQ(check(with + "sim:a100").exit_code, kNotJudged) << "the baseline is from another kind of GPU";
   EXPECT_EQ(check(with + "sim:none").exit_code, kNotJudged);
+  EXPECT_THAT(reason(), IsEmpty());
+  nlohmann::json faster = nlohmann::json::parse(read_file(baseline));
+  for (const char* key : {"value", "low", "high"}) faster["memory"]["shared"]["latency"][key] = 10;
+  write_file(baseline, faster.dump());
+  EXPECT_EQ(check(with + "sim:h200").exit_code, kBad);
+  EXPECT_THAT(reason(), HasSubstr("Reason=gputopo sim:h200: shared latency: "));
+}
+
+// A host without a driver adds nothing to the fleet.
+TEST(Measure, FailsWithoutAGpu) {
+  const test::TemporaryFolder folder;
+  const CommandResult result = test::run_command(
+      "GPUTOPO=" GPUTOPO_BINARY " GPUTOPO_LIBCUDA=/no/library GPUTOPO_LIBAMDHIP64=/no/library sh " GPUTOPO_SOURCE_DIR
+      "/packaging/cluster/measure.sh " +
+      folder.path().string());
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("no GPU can be used"));
+  EXPECT_THAT(folder.entries(), IsEmpty());
 }
 
 }  // namespace

@@ -207,6 +207,19 @@ class Captured {
   int kept_[3] = {-1, -1, -1};
 };
 
+// Nobody takes a simulated value for the value of a GPU that cannot be used.
+TEST(LibraryDiscover, SimulatesNoGpuThatNobodyNamed) {
+  ::setenv("GPUTOPO_LIBCUDA", "/no/library", 1);
+  ::setenv("GPUTOPO_LIBAMDHIP64", "/no/library", 1);
+  const Quick quick;
+  gputopo_report* made = nullptr;
+  EXPECT_EQ(gputopo_discover("", &quick.options, &made), GPUTOPO_ERROR_DEVICE);
+  EXPECT_EQ(made, nullptr);
+  EXPECT_THAT(gputopo_last_error(), HasSubstr("no GPU can be used"));
+  ::unsetenv("GPUTOPO_LIBCUDA");
+  ::unsetenv("GPUTOPO_LIBAMDHIP64");
+}
+
 TEST(LibraryGuest, PrintsNothingWhateverHappens) {
   const Quick quick;
   const Report report = load();

@@ -310,15 +310,5 @@ TEST_F(GpuIdentity, IsOfAmdsPartitionsToo) {
   EXPECT_NE(identity("hip:0"), whole);
 }
 
-// A simulated value is not kept as the value of a GPU that was unusable at that time.
-TEST_F(GpuIdentity, TheSimulationInsteadOfAGpuIsNotKept) {
-  const test::TemporaryFolder cache;
-  if (get("shared.size", cache).err.find("SIMULATED") == std::string::npos) GTEST_SKIP() << "there is a GPU here";
-  EXPECT_THAT(kept(cache), SizeIs(1));
-  write(gpu("information"), "Model: NVIDIA H200\nGPU UUID: GPU-1\n");
-  EXPECT_THAT(get("shared.size", cache).err, HasSubstr("SIMULATED"));
-  EXPECT_THAT(kept(cache), SizeIs(1));
-}
-
 }  // namespace
 }  // namespace gputopo

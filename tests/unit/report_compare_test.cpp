@@ -192,19 +192,47 @@ TEST(Check, AnAttributeOfALaterVersionIsJudgedByItsUnit) {
   EXPECT_TRUE(violates("ways", "", 100, 101));
 }
 
-TEST(Check, WhatIsMissingViolates) {
+TEST(Check, AMissingResultIsNeitherGoodNorBad) {
+  for (const Reason reason : {Reason::kNotSupported, Reason::kInconclusive, Reason::kTimedOut, Reason::kInterrupted,
+                              Reason::kDeviceError, Reason::kDependency, Reason::kDisturbed}) {
+    Topology report = sample_topology();
+    of(report, 0, "size") = unavailable(reason, "x");
+    const CheckResult result = check(report, sample_topology(), default_tolerances());
+    EXPECT_THAT(result.violations, IsEmpty());
+    ASSERT_EQ(result.not_judged.size(), 1u) << to_string(reason);
+    EXPECT_EQ(result.not_judged[0].element + "." + result.not_judged[0].attribute, "l1.size");
+    EXPECT_EQ(result.outcome(), Outcome::kNotJudged);
+  }
   Topology report = sample_topology();
-  of(report, 0, "size") = unavailable(Reason::kDeviceError, "the device failed");
-  EXPECT_THAT(violations(report), ElementsAre("l1.size"));
+  std::erase_if(report.memory[0].attributes, [](const auto& named) { return named.first == "size"; });
+  EXPECT_EQ(check(report, sample_topology(), default_tolerances()).outcome(), Outcome::kNotJudged);
+  report.memory.erase(report.memory.begin());
+  EXPECT_EQ(check(report, sample_topology(), default_tolerances()).outcome(), Outcome::kNotJudged);
+}
+
+TEST(Check, WhatTheGpuLacksIsBad) {
+  for (const Reason reason : {Reason::kNotPresent, Reason::kNotApplicable}) {
+    Topology report = sample_topology();
+    of(report, 0, "size") = unavailable(reason, "the GPU has none");
+    EXPECT_THAT(violations(report), ElementsAre("l1.size"));
+  }
+}
+
+// A violation is bad, whatever else is unknown.
+TEST(Check, BadOutweighsNotJudged) {
+  Topology report = scaled(0, "latency", 1.2);
+  EXPECT_EQ(check(sample_topology(), sample_topology(), default_tolerances()).outcome(), Outcome::kGood);
+  of(report, 0, "size") = unavailable(Reason::kTimedOut, "x");
+  EXPECT_EQ(check(report, sample_topology(), default_tolerances()).outcome(), Outcome::kBad);
 }
 
 TEST(Check, AnotherDeviceOrASimulatedOneIsNoBaseline) {
-  Topology report = sample_topology();
+  Topology report = scaled(0, "latency", 2);
   report.name = "NVIDIA H100";
-  EXPECT_THAT(violations(report), ElementsAre("."));
+  EXPECT_EQ(check(report, sample_topology(), default_tolerances()).outcome(), Outcome::kNotJudged);
   report = sample_topology();
   report.simulated = false;
-  EXPECT_THAT(violations(report), ElementsAre("."));
+  EXPECT_EQ(check(report, sample_topology(), default_tolerances()).outcome(), Outcome::kNotJudged);
 }
 
 TEST(Check, TolerancesAreParsedOrRefused) {
@@ -239,7 +267,7 @@ void expect_prometheus(const std::string& text) {
       EXPECT_EQ(line, "# TYPE " + current + " gauge");
       has_type = true;
     } else if (line.rfind("# ", 0) == 0) {
-      EXPECT_THAT(line, testing::MatchesRegex("# (note|violation): .*"));
+      EXPECT_THAT(line, testing::MatchesRegex("# (note|violation|not judged): .*"));
     } else {
       EXPECT_TRUE(has_type) << line;
       EXPECT_THAT(line, testing::MatchesRegex(
@@ -255,7 +283,7 @@ void expect_prometheus(const std::string& text) {
 
 TEST(Check, PrometheusTextIsWellFormed) {
   Topology report = scaled(0, "latency", 2);
-  report.name = "a \"b\" \\ c\nd";
+  report.pci_address = "a \"b\" \\ c\nd";
   const CheckResult result = check(report, sample_topology(), default_tolerances());
   const std::string text = check_to_prometheus(result, report);
   expect_prometheus(text);

@@ -49,12 +49,20 @@ double tolerance_for(const Difference& difference, const Tolerances& tolerances)
   return own != tolerances.end() ? own->second : tolerances.at(class_of(difference));
 }
 
+// Whether the measurement found that the GPU does not have the value, in contrast to finding nothing.
+bool is_absent(const Attribute& attribute) {
+  return attribute.reason == Reason::kNotPresent || attribute.reason == Reason::kNotApplicable;
+}
+
 // A lower latency or a higher bandwidth is not a fault of the GPU.
-bool is_violation(const Difference& difference, const Tolerances& tolerances) {
-  if (difference.first == nullptr || !difference.first->available()) return false;  // unknown in the baseline
-  if (!difference.relative) return true;
-  return report::change_of(difference) != report::Change::kBetter &&
-         std::abs(*difference.relative) > tolerance_for(difference, tolerances);
+Outcome outcome_of(const Difference& difference, const Tolerances& tolerances) {
+  if (difference.first == nullptr || !difference.first->available()) return Outcome::kGood;  // not in the baseline
+  if (difference.second == nullptr) return Outcome::kNotJudged;
+  if (!difference.second->available()) return is_absent(*difference.second) ? Outcome::kBad : Outcome::kNotJudged;
+  if (!difference.relative) return Outcome::kBad;
+  const bool is_worse = report::change_of(difference) != report::Change::kBetter &&
+                        std::abs(*difference.relative) > tolerance_for(difference, tolerances);
+  return is_worse ? Outcome::kBad : Outcome::kGood;
 }
 
 // Skips bandwidths of constant and texture caches (others cover them) and stores to SM caches (they go on to L2).
@@ -87,6 +95,16 @@ std::string describe(const Difference& difference, const Tolerances& tolerances)
 }
 
 }  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  constexpr std::string_view kNames[] = {"good", "bad", "not_judged"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+Outcome CheckResult::outcome() const {
+  if (!violations.empty()) return Outcome::kBad;
+  return not_judged.empty() ? Outcome::kGood : Outcome::kNotJudged;
+}
 
 Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}, {"SIZE", 0.05}, {"OTHER", 0}}; }
 
@@ -124,15 +142,18 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
   const report::Comparison comparison = report::compare(baseline, topology, {"the baseline", "the report"});
   CheckResult result;
   result.compared = comparison.compared;
-  // A baseline of another device cannot be compared.
-  for (const std::string& text : comparison.other_devices) result.violations.push_back({"", "", text});
+  // A baseline of another device says nothing about this one.
+  for (const std::string& text : comparison.other_devices) result.not_judged.push_back({"", "", text});
   result.notes = comparison.notes;
   result.environment = comparison.environment;
   if (result.compared == 0)
-    result.violations.push_back({"", "", "the report and the baseline have no value in common"});
+    result.not_judged.push_back({"", "", "the report and the baseline have no value in common"});
+  if (!comparison.other_devices.empty()) return result;
   for (const Difference& difference : comparison.differences) {
-    if (!is_violation(difference, tolerances)) continue;
-    result.violations.push_back({difference.group, difference.attribute, describe(difference, tolerances)});
+    const Outcome outcome = outcome_of(difference, tolerances);
+    if (outcome == Outcome::kGood) continue;
+    (outcome == Outcome::kBad ? result.violations : result.not_judged)
+        .push_back({difference.group, difference.attribute, describe(difference, tolerances)});
   }
   return result;
 }
@@ -161,26 +182,34 @@ std::string check_to_text(const CheckResult& result, const Topology& topology) {
   for (const auto* notes : {&result.notes, &result.environment}) {
     for (const std::string& note : *notes) text += fmt::format("note: {}\n", visible_line(note));
   }
-  for (const CheckResult::Violation& violation : result.violations)
-    text += fmt::format("violation: {}\n", visible_line(violation.text));
-  text += fmt::format("{}: {}, {} values compared, {} violation{}\n", result.violations.empty() ? "ok" : "FAILED",
+  for (const CheckResult::Finding& finding : result.violations)
+    text += fmt::format("violation: {}\n", visible_line(finding.text));
+  for (const CheckResult::Finding& finding : result.not_judged)
+    text += fmt::format("not judged: {}\n", visible_line(finding.text));
+  constexpr const char* kVerdicts[] = {"ok", "FAILED", "NOT JUDGED"};
+  text += fmt::format("{}: {}, {} values compared, {} violation{}, {} not judged\n",
+                      kVerdicts[static_cast<std::size_t>(result.outcome())],
                       visible_line(report::device_title(topology)), result.compared, result.violations.size(),
-                      result.violations.size() == 1 ? "" : "s");
+                      result.violations.size() == 1 ? "" : "s", result.not_judged.size());
   return text;
 }
 
 std::string check_to_json(const CheckResult& result, const Topology& topology) {
   Json json;
-  json["ok"] = result.violations.empty();
+  json["ok"] = result.outcome() == Outcome::kGood;
+  json["outcome"] = to_string(result.outcome());
   json["name"] = topology.name;
   json["pci_address"] = topology.pci_address;
   json["simulated"] = topology.simulated;
   json["compared"] = result.compared;
   json["notes"] = result.notes;
   json["environment"] = result.environment;
-  Json& list = json["violations"] = Json::array();
-  for (const CheckResult::Violation& violation : result.violations) {
-    list.push_back({{"element", violation.element}, {"attribute", violation.attribute}, {"text", violation.text}});
+  for (const auto& [key, findings] :
+       {std::pair("violations", &result.violations), std::pair("not_judged", &result.not_judged)}) {
+    Json& list = json[key] = Json::array();
+    for (const CheckResult::Finding& finding : *findings) {
+      list.push_back({{"element", finding.element}, {"attribute", finding.attribute}, {"text", finding.text}});
+    }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -28,7 +28,8 @@ struct Metric {
   std::vector<std::string> samples;  // "{labels} value"
 };
 
-constexpr const char* kCheckOkHelp = "1 if the report is within the tolerances of the baseline, else 0.";
+constexpr const char* kCheckOkHelp =
+    "1 if every value was judged and is within the tolerances of the baseline, else 0.";
 
 // Prometheus requires base units.
 std::pair<std::string, double> base_unit(const std::string& unit) {
@@ -51,8 +52,11 @@ std::string comments_of(const CheckResult& result) {
   for (const auto* notes : {&result.notes, &result.environment}) {
     for (const std::string& note : *notes) text += fmt::format("# note: {}\n", visible_line(note));
   }
-  for (const CheckResult::Violation& violation : result.violations) {
-    text += fmt::format("# violation: {}\n", visible_line(violation.text));
+  for (const CheckResult::Finding& finding : result.violations) {
+    text += fmt::format("# violation: {}\n", visible_line(finding.text));
+  }
+  for (const CheckResult::Finding& finding : result.not_judged) {
+    text += fmt::format("# not judged: {}\n", visible_line(finding.text));
   }
   return text;
 }
@@ -73,13 +77,15 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     if (!seen.emplace(name, labels).second) return;
     metric.samples.push_back(fmt::format("{{{}{}{}}} {}", device, labels.empty() ? "" : ",", labels, value));
   };
-  add("check_ok", kCheckOkHelp, "", result.violations.empty() ? 1 : 0);
+  add("check_ok", kCheckOkHelp, "", result.outcome() == Outcome::kGood ? 1 : 0);
   add("check_violations", "Values that are worse than the baseline.", "",
       static_cast<double>(result.violations.size()));
+  add("check_not_judged", "Values of the baseline that the report has no result for.", "",
+      static_cast<double>(result.not_judged.size()));
   add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
   add("check_notes", "Reasons why the comparison may mislead; the text format lists them.", "",
       static_cast<double>(result.notes.size()));
-  for (const CheckResult::Violation& violation : result.violations) {
+  for (const CheckResult::Finding& violation : result.violations) {
     if (violation.attribute.empty()) continue;
     add("check_violation", "1 for each value that is worse than the baseline.",
         fmt::format("element=\"{}\",attribute=\"{}\"", prometheus_label(violation.element),
@@ -114,8 +120,9 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
 }
 
 std::string check_failure_to_prometheus(std::string_view problem) {
-  return fmt::format("# violation: {}\n# HELP gputopo_check_ok {}\n# TYPE gputopo_check_ok gauge\ngputopo_check_ok 0\n",
-                     visible_line(problem), kCheckOkHelp);
+  return fmt::format(
+      "# not judged: {}\n# HELP gputopo_check_ok {}\n# TYPE gputopo_check_ok gauge\ngputopo_check_ok 0\n",
+      visible_line(problem), kCheckOkHelp);
 }
 
 }  // namespace gputopo
