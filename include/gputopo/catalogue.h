@@ -114,9 +114,9 @@ struct MethodInfo {
 // Sets of attributes. attributes.def says which attributes a set contains, elements.def which sets an element has.
 enum class CoverageSet : std::uint8_t {
   kMeasuredSize,
-  kToldAndMeasuredSize,  // the vendor's size, and a measured one to compare with it
-  kToldSize,             // the vendor's size
-  kReads,                // latency and bandwidth of reads
+  kReportedAndMeasuredSize,  // the vendor's size, and a measured one to compare with it
+  kReportedSize,             // the vendor's size
+  kReads,                    // latency and bandwidth of reads
   kWrites,
   kLines,        // caches: line size, fetch granularity, miss penalty
   kPerSm,        // instances per SM

@@ -77,7 +77,7 @@ struct DeviceInfo {
   std::optional<std::uint64_t> shared_bytes_per_sm;
   std::optional<std::uint64_t> shared_reserved_bytes_per_block;
   // The opt-in limit if there is one; nothing if the vendor does not report any limit.
-  [[nodiscard]] std::optional<std::uint64_t> most_shared_bytes_per_block() const {
+  [[nodiscard]] std::optional<std::uint64_t> max_shared_bytes_per_block() const {
     return shared_bytes_per_block_opt_in ? shared_bytes_per_block_opt_in : shared_bytes_per_block;
   }
   std::optional<std::uint64_t> memory_bytes;
@@ -116,7 +116,7 @@ class Device {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
   // Returns one result for each program, in order. Throws UsageError if validate() rejects a program,
-  // NotSupportedError, DeviceMemoryError, DeviceError, DeviceLostError, and EndedError (see end_when()).
+  // NotSupportedError, DeviceMemoryError, DeviceError, DeviceLostError, and EndedError (see set_stop_condition()).
   [[nodiscard]] virtual std::vector<ProgramResult> run(std::span<const Program> programs) = 0;
 
   // Programs like these are likely to follow: slow preparation (compilation) may start now in the background. It does
@@ -126,7 +126,7 @@ class Device {
   // Makes run() throw EndedError between two launches as soon as `ended` returns true. `ended` may be called often and
   // from another thread.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): devices that run for long keep it.
-  virtual void end_when(std::function<bool()> /*ended*/) {}
+  virtual void set_stop_condition(std::function<bool()> /*ended*/) {}
 
   // Waits `seconds`, so that other work on the device can end. Does nothing on devices without real time.
   virtual void rest(double /*seconds*/) {}
@@ -178,7 +178,7 @@ class Recorder : public Device {
   [[nodiscard]] const DeviceInfo& info() const override;
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override;
   void expect(std::span<const Program> programs) override;
-  void end_when(std::function<bool()> ended) override;
+  void set_stop_condition(std::function<bool()> ended) override;
   void rest(double seconds) override;
   [[nodiscard]] std::vector<std::string> warnings() override;
   [[nodiscard]] DeviceTimes times() const override;

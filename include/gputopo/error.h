@@ -46,8 +46,9 @@ class NoGpuError : public DeviceError {
  public:
   // `problem` says why a GPU that is there cannot be used; empty if no driver reports one.
   explicit NoGpuError(const std::string& problem)
-      : DeviceError("no GPU can be used: " + (problem.empty() ? "no driver reports one" : problem) +
-                    "; check the driver, or name a simulated device, as in --device sim:h200") {}
+      : DeviceError("no GPU can be used: " +
+                    (problem.empty() ? "no driver reports one; check the driver, or use --device sim:h200" : problem)) {
+  }
 };
 
 // The device is gone or its context is corrupted. This process cannot measure anything more on it.
@@ -56,7 +57,7 @@ class DeviceLostError : public DeviceError {
   using DeviceError::DeviceError;
 };
 
-// The device stopped early on request (Device::end_when()).
+// The device stopped early on request (Device::set_stop_condition()).
 class EndedError : public Error {
  public:
   using Error::Error;

@@ -18,19 +18,19 @@ inline constexpr int kNodeSchemaVersion = 2;
 
 // A link from one place to another. The attributes are copy_bandwidth, load_latency, ... (link_attributes()).
 struct LinkReport {
-  Place from;
-  Place to;
+  Endpoint from;
+  Endpoint to;
   std::string kind;  // as PeerLink::kind; "host" for links to and from the host
   AttributeMap attributes;
   friend bool operator==(const LinkReport&, const LinkReport&) = default;
 };
 
 // Several simultaneous transfers.
-struct TogetherReport {
+struct ConcurrentReport {
   std::string id;     // "host_to_all"
   std::string title;  // "Host to all GPUs"
   AttributeMap attributes;
-  friend bool operator==(const TogetherReport&, const TogetherReport&) = default;
+  friend bool operator==(const ConcurrentReport&, const ConcurrentReport&) = default;
 };
 
 struct NodeGpuReport {
@@ -57,17 +57,17 @@ struct NodeReport {
   std::vector<NodeGpuReport> gpus;
   std::vector<PeerLink> peers;
   std::vector<LinkReport> links;
-  std::vector<TogetherReport> together;
+  std::vector<ConcurrentReport> together;
   double gpu_seconds = 0;   // total time of the GPUs' own reports
   double link_seconds = 0;  // time of the links
   std::vector<std::string> warnings;
-  [[nodiscard]] const LinkReport* link(const Place& from, const Place& to) const;
+  [[nodiscard]] const LinkReport* link(const Endpoint& from, const Endpoint& to) const;
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 
 // The host memory near a GPU: the one that the system reports (`numa_node`), else the one with most bandwidth both
 // ways.
-[[nodiscard]] Place near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node);
+[[nodiscard]] Endpoint near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node);
 
 struct LinkAttributeInfo {
   std::string_view name;

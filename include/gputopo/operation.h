@@ -73,7 +73,7 @@ enum class OperandType : std::uint8_t {
 // Result registers of one lane.
 [[nodiscard]] std::uint32_t registers_of(OperandType type);
 // Warps that do one operation together: 4 for a warpgroup (it does one at a time, in order), otherwise 1.
-[[nodiscard]] std::uint32_t warps_together(OperandType type);
+[[nodiscard]] std::uint32_t warps_per_operation(OperandType type);
 // Whether it is a matrix multiply-add so large that a round of a kernel has fewer of them than of other operations.
 [[nodiscard]] bool is_large_matrix(OperandType type);
 // Whether it is a matrix multiply-add that is one instruction on some GPUs and a long sequence on others.

@@ -43,7 +43,7 @@ struct ProgramResult {
   bool undisturbed = true;
   // Another program may have used the GPU for part of the time. The caches then lost their contents, so the result is
   // no sample. False if nothing is known.
-  bool had_company = false;
+  bool had_contention = false;
   // Start by the host's clock, in seconds since the device was opened; 0 if unknown, as with the simulator.
   double started_seconds = 0;
   friend bool operator==(const ProgramResult&, const ProgramResult&) = default;

@@ -21,7 +21,7 @@
 #include "device/driver/driver_call.h"
 #include "file/folder_output.h"
 #include "file/output.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/node.h"
@@ -44,7 +44,7 @@ int run_list() {
   bool is_whole = true;
   std::vector<DeviceListing> devices = list_devices(problem, &is_whole);
   for (DeviceListing& device : devices) {
-    for (std::string* text : {&device.name, &device.pci_address, &device.detail}) *text = visible_line(*text);
+    for (std::string* text : {&device.name, &device.pci_address, &device.detail}) *text = sanitized_line(*text);
   }
   const auto column_width = [&](std::string DeviceListing::*field) {
     std::size_t width = 0;

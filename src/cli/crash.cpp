@@ -45,7 +45,7 @@ extern "C" void on_crash(int signal, siginfo_t* information, void*) {
 
 }  // namespace
 
-void tell_crashes_of_drivers() {
+void report_driver_crashes() {
   for (std::size_t i = 0; i < kCrashSignals.size(); ++i) {
     struct sigaction action {};
     action.sa_sigaction = on_crash;

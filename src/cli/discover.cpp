@@ -25,7 +25,7 @@
 #include "device/driver/driver_call.h"
 #include "file/folder_output.h"
 #include "file/output.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/node.h"
@@ -99,7 +99,7 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
   if (options.verbose) {
     const auto logger = std::make_shared<spdlog::logger>("gputopo", std::make_shared<SayingSink>());
     logger->set_pattern("%H:%M:%S.%e %v");
-    request.on_log = [logger](const std::string& line) { logger->info(visible_line(line)); };
+    request.on_log = [logger](const std::string& line) { logger->info(sanitized_line(line)); };
   }
   return discover(device, request);
 }

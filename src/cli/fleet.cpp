@@ -44,7 +44,7 @@ int run_merge(const FleetOptions& options) {
   if (!is_to_stdout) check_writable(options.store_path);
   std::optional<FileUpdate> update;
   if (!is_to_stdout) {
-    update.emplace(options.store_path, std::chrono::duration<double>(seconds_of_patience(kPatienceForStoreSeconds)),
+    update.emplace(options.store_path, std::chrono::duration<double>(limited_timeout(kPatienceForStoreSeconds)),
                    [](const std::string& line) { say("gputopo: " + line); });
   }
   fleet::Store store;

@@ -8,7 +8,7 @@
 #include "cache/report_cache.h"
 #include "cli/standard_streams.h"
 #include "cli/watchdog.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "report/export/value_path.h"
 #include "report/words/csv_text.h"
@@ -35,7 +35,7 @@ int print_value(const Topology& topology, const std::string& path) {
     return kExitUnavailable;
   }
   if (topology.simulated) say(fmt::format("gputopo: {} is a value of a SIMULATED {}", path, topology.name));
-  print_result(visible_line(report::plain_value(attribute->value)) + "\n");
+  print_result(sanitized_line(report::plain_value(attribute->value)) + "\n");
   return kExitComplete;
 }
 

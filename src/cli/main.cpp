@@ -48,13 +48,13 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   cli::fill_closed_streams();
   cli::prepare_signals();
-  cli::tell_crashes_of_drivers();
+  cli::report_driver_crashes();
   cli::end_with_parent();
   try {
     return cli::run(cli::parse_command_line(argc, argv));
   } catch (const UsageError& error) {
     return fail(error.what(), cli::kExitUsage);
-  } catch (const cli::ReaderGoneError&) {
+  } catch (const cli::BrokenPipeError&) {
     cli::end_without_reader();
   } catch (const DeviceLostError& error) {
     // Skips the regular end of the process, where the driver's libraries may wait for a device that never responds.

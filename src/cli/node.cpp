@@ -158,7 +158,7 @@ class Preparation {
   // Waits until all added GPUs are open. The watchdog treats this as a driver call of this thread.
   void wait() {
     end();
-    wait_in_call_of(call_, [this](std::chrono::milliseconds longest) {
+    wait_on_behalf_of(call_, [this](std::chrono::milliseconds longest) {
       std::unique_lock lock(mutex_);
       return changed_.wait_for(lock, longest, [this] { return is_over_; });
     });
@@ -171,7 +171,7 @@ class Preparation {
     changed_.notify_all();
   }
   void work(Links& links) {
-    tell_driver_calls(&call_);
+    publish_driver_calls(&call_);
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [this] { return is_ending_ || !free_.empty(); });

@@ -171,7 +171,7 @@ std::string Children::reason_to_kill(const Child& child, double budget_seconds) 
   // The child's own watchdog ends a driver call before this, and its report may then take three seconds.
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
-  if (child.is_stopped && seconds > budget_seconds + seconds_of_patience(kPatienceWithStoppedSeconds)) {
+  if (child.is_stopped && seconds > budget_seconds + limited_timeout(kPatienceWithStoppedSeconds)) {
     return "its process stayed stopped by a signal beyond its time limit, and was killed";
   }
   if (seconds > budget_seconds + kPatienceWithRunningSeconds)

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/standard_streams.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::cli {
 namespace {
@@ -36,7 +36,7 @@ void ProgressPrinter::show(const Progress& progress) {
   if (style_.live) {
     // A line that wraps could not be cleared.
     if (style_.columns > 0) text.resize(std::min(text.size(), static_cast<std::size_t>(style_.columns - 1)));
-    say_raw(kClearLine + visible_line(text));
+    say_raw(kClearLine + sanitized_line(text));
     line_is_open_ = true;
   } else {
     say(text);

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "file/limits.h"
+#include "file/sanitize.h"
 #include "file/shown.h"
-#include "file/visible.h"
 
 namespace gputopo::cli {
 namespace {
@@ -67,13 +67,13 @@ void write_pending(StandardError& stream) {
 
 }  // namespace
 
-HeldBackErrors::HeldBackErrors() {
+DeferredStderr::DeferredStderr() {
   StandardError& stream = standard_error();
   const std::scoped_lock lock(stream.mutex);
   ++stream.holders;
 }
 
-HeldBackErrors::~HeldBackErrors() {
+DeferredStderr::~DeferredStderr() {
   StandardError& stream = standard_error();
   const std::scoped_lock lock(stream.mutex);
   --stream.holders;
@@ -94,7 +94,7 @@ void print_result(std::string_view text) {
   const int error = errno;
   // The failed text must not be written again when the process ends.
   std::clearerr(stdout);
-  if (error == EPIPE) throw ReaderGoneError("the reader of standard output has closed it");
+  if (error == EPIPE) throw BrokenPipeError("the reader of standard output has closed it");
   if (error == EBADF) throw FileError("cannot write to standard output: it is closed; redirect it to a file or a pipe");
   throw FileError(fmt::format("cannot write to standard output: {}; redirect it elsewhere", std::strerror(error)));
 }
@@ -106,9 +106,9 @@ void say_raw(std::string_view text) {
   write_pending(stream);
 }
 
-void say(std::string_view line) { say_raw(shown(visible_line(line), limits::kMaxMessage) + "\n"); }
+void say(std::string_view line) { say_raw(shown(sanitized_line(line), limits::kMaxMessage) + "\n"); }
 
-void say_text(std::string_view text) { say_raw(visible_text(text) + "\n"); }
+void say_text(std::string_view text) { say_raw(sanitized_text(text) + "\n"); }
 
 void end_without_reader() {
   std::signal(SIGPIPE, SIG_DFL);

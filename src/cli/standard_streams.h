@@ -8,7 +8,7 @@
 namespace gputopo::cli {
 
 // Standard output has no reader any more, as after `| head -1`.
-class ReaderGoneError : public FileError {
+class BrokenPipeError : public FileError {
  public:
   using FileError::FileError;
 };
@@ -17,19 +17,19 @@ class ReaderGoneError : public FileError {
 // to a closed standard output still fails.
 void fill_closed_streams();
 
-// Throws FileError, or ReaderGoneError if there is no reader.
+// Throws FileError, or BrokenPipeError if there is no reader.
 void print_result(std::string_view text);
 
 // Standard error may be closed or full: neither the measurement nor its result depends on it.
 
 // While one of these exists, no thread waits for a reader of standard error, such as a pager: text that cannot be
 // written at once is kept until the last of them is gone. Use it while others wait for this process.
-class HeldBackErrors {
+class DeferredStderr {
  public:
-  HeldBackErrors();
-  HeldBackErrors(const HeldBackErrors&) = delete;
-  HeldBackErrors& operator=(const HeldBackErrors&) = delete;
-  ~HeldBackErrors();
+  DeferredStderr();
+  DeferredStderr(const DeferredStderr&) = delete;
+  DeferredStderr& operator=(const DeferredStderr&) = delete;
+  ~DeferredStderr();
 };
 
 // Prints one line; what a terminal would execute becomes visible.

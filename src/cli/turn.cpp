@@ -16,7 +16,7 @@ Turn take_turn(const std::string& pci_address, double max_wait_seconds, const st
     DeviceLockAttempt attempt = try_lock_device(pci_address);
     if (!attempt.problem.empty()) say(fmt::format("gputopo: warning: {}", attempt.problem));
     if (!attempt.taken_by_another()) {
-      return {.held_back = std::make_unique<HeldBackErrors>(), .lock = std::move(attempt.lock)};
+      return {.held_back = std::make_unique<DeferredStderr>(), .lock = std::move(attempt.lock)};
     }
     if (std::chrono::duration<double>(Clock::now() - begin).count() >= max_wait_seconds) {
       const std::string waited = max_wait_seconds > 0 ? fmt::format("waited {:g} s, but ", max_wait_seconds) : "";

@@ -13,7 +13,7 @@ namespace gputopo::cli {
 
 struct Turn {
   // Others wait for the holder of a turn, so it must not wait for readers of its messages.
-  std::unique_ptr<HeldBackErrors> held_back;
+  std::unique_ptr<DeferredStderr> held_back;
   std::unique_ptr<DeviceLock> lock;  // null: locking is impossible, or the wait ended without the lock
   ExitCode code = kExitComplete;     // why a wait ended without the lock
 

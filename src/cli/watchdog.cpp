@@ -32,7 +32,7 @@ extern "C" void on_report_blocked(int) {
 
 Watchdog::Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end, double patience_seconds)
     : budget_seconds_(budget_seconds),
-      patience_seconds_(seconds_of_patience(patience_seconds)),
+      patience_seconds_(limited_timeout(patience_seconds)),
       interrupted_(interrupted),
       end_(std::move(end)) {
   watch_driver_calls();

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "file/environment.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo {
 namespace {
@@ -142,7 +142,7 @@ std::string device_lock_holder(const std::string& pci_address) {
   std::ifstream comm(about + "/comm");
   std::string name;
   std::getline(comm, name);
-  return fmt::format("{} (process {} of user {})", visible_line(name), process, status.st_uid);
+  return fmt::format("{} (process {} of user {})", sanitized_line(name), process, status.st_uid);
 }
 
 DeviceLockAttempt try_lock_device(const std::string& pci_address) {

@@ -40,8 +40,8 @@ std::unique_ptr<Links> open_simulated(const std::string& rest, std::uint64_t see
   return node::make_sim_links(node::parse_node(*text), seed);
 }
 
-bool is_there(const NodeInfo& info, const Place& place) {
-  return place.index < (place.kind == PlaceKind::kGpu ? info.gpus.size() : info.numa_nodes.size());
+bool is_there(const NodeInfo& info, const Endpoint& place) {
+  return place.index < (place.kind == EndpointKind::kGpu ? info.gpus.size() : info.numa_nodes.size());
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void NodeInfo::check(const TransferProgram& program) const {
   const bool copies = program.op == TransferOp::kCopy || program.op == TransferOp::kPageableCopy;
   const bool stores = program.op == TransferOp::kWrite || program.op == TransferOp::kStore;
   for (const Transfer& transfer : program.transfers) {
-    for (const Place& place : {transfer.from, transfer.to}) {
+    for (const Endpoint& place : {transfer.from, transfer.to}) {
       if (!is_there(*this, place)) throw UsageError(fmt::format("this node has no {}", to_text(place)));
     }
     if (copies || transfer.from.kind != transfer.to.kind) continue;

@@ -173,7 +173,7 @@ class DriverListing {
 const Backend& backend_named(std::string_view name) { return *std::ranges::find(kBackends, name, &Backend::name); }
 
 // NVIDIA's driver can then be asked here: it can hide no other GPU, and starting it twice takes a quarter of a second.
-bool has_gpus_of_nvidia_alone() { return !hip_driver_is_there() && kernel_has_nvidia_gpus(); }
+bool has_gpus_of_nvidia_alone() { return !hip_driver_present() && kernel_has_nvidia_gpus(); }
 
 Listed list_cuda_apart() {
   const auto list = [] {
@@ -186,7 +186,7 @@ Listed list_cuda_apart() {
 
 // The GPU that is the default among AMD's.
 Listed first_hip_apart() {
-  if (!hip_driver_is_there()) return {};
+  if (!hip_driver_present()) return {};
   return DriverListing(backend_named("hip"),
                        [] {
                          Listed listed;

@@ -14,14 +14,14 @@
 #include "discover/measure/step.h"
 #include "discover/selection.h"
 #include "file/host.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/latency/drift.h"
 #include "probe/latency/drift_decision.h"
 
 namespace gputopo {
 namespace {
 
-probe::BenchOptions bench_options(const DiscoverOptions& options) {
+probe::SessionOptions bench_options(const DiscoverOptions& options) {
   return {.budget_seconds = options.budget_seconds,
           .seed = options.seed,
           .keep_samples = options.keep_samples,
@@ -173,7 +173,7 @@ void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, Ope
 }
 
 // Warns if other programs used the GPU, and adds the device's own warnings.
-void add_warnings(probe::Bench& bench, Topology& topology) {
+void add_warnings(probe::DeviceSession& bench, Topology& topology) {
   // Even on an idle GPU, the host is late now and then, for a few programs in ten thousand.
   constexpr std::uint64_t kRepeatedOfThousand = 1;
   if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
@@ -197,7 +197,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   topology.timestamp = device.info().recorded ? device.info().recorded->timestamp : utc_timestamp();
   fill_general(device.info(), topology);
 
-  probe::Bench bench(device, bench_options(options));
+  probe::DeviceSession bench(device, bench_options(options));
   if (const auto opening = bench.device_times()) topology.profile = {.opening = *opening, .total = *opening};
   Context context(bench, measure_cell, options.on_progress);
   Scheduler& scheduler = context.scheduler();

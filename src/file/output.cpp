@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "file/descriptor_io.h"
-#include "file/file_beside.h"
 #include "file/file_failure.h"
 #include "file/output_path.h"
+#include "file/temporary_file.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 
@@ -149,7 +149,7 @@ void check_writable(const std::string& path) {
     return;
   }
   if (!may_replace(target)) fail_on_file("write", path, EPERM);
-  const FileBeside beside(target.folder, mode_beside(target));
+  const TemporaryFile beside(target.folder, mode_beside(target));
   if (!beside.is_open()) fail_on_file("write", path, errno);
 }
 
@@ -176,9 +176,9 @@ void write_file(const std::string& path, std::string_view text) {
   }
   if (target.folder == nullptr) fail_on_file("write", path, ENOENT);
   remove_abandoned_files(target.folder);
-  FileBeside beside(target.folder, mode_beside(target));
+  TemporaryFile beside(target.folder, mode_beside(target));
   const bool is_ready = beside.is_open() && (!target.exists || take_permissions(beside.fd(), target.status));
-  if (!is_ready || !beside.become(target.name, text)) fail_on_file("write", path, errno);
+  if (!is_ready || !beside.commit_as(target.name, text)) fail_on_file("write", path, errno);
 }
 
 }  // namespace gputopo

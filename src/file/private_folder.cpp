@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "file/descriptor_io.h"
-#include "file/file_beside.h"
 #include "file/file_failure.h"
 #include "file/limits.h"
+#include "file/temporary_file.h"
 #include "gputopo/error.h"
 
 namespace gputopo {
@@ -79,9 +79,9 @@ std::optional<PrivateFolder::File> PrivateFolder::read(const std::string& name) 
 
 void PrivateFolder::write(const std::string& name, std::string_view text) const {
   remove_abandoned_files(folder_);
-  FileBeside beside(folder_, kFileMode);
+  TemporaryFile beside(folder_, kFileMode);
   // The umask may have removed rights that this user needs.
-  if (!beside.is_open() || ::fchmod(beside.fd(), kFileMode) != 0 || !beside.become(name, text)) {
+  if (!beside.is_open() || ::fchmod(beside.fd(), kFileMode) != 0 || !beside.commit_as(name, text)) {
     fail_on_file("write", path_ + "/" + name, errno);
   }
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "file/limits.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo {
 
@@ -14,7 +14,7 @@ namespace gputopo {
   std::size_t end = most;
   // Never cuts a UTF-8 character.
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return visible_line(text.substr(0, end)) + (text.size() > end ? "..." : "");
+  return sanitized_line(text.substr(0, end)) + (text.size() > end ? "..." : "");
 }
 
 }  // namespace gputopo

@@ -36,8 +36,8 @@ std::optional<double> number_mode(const Population& population, const JudgeParam
       population.numbers, [](const StoredReading& reading) { return reading.value; }, parameters);
 }
 
-OddValue odd_value(const Store& store, const Population& population, const StoredReading& reading) {
-  OddValue odd;
+OutlierValue make_outlier_value(const Store& store, const Population& population, const StoredReading& reading) {
+  OutlierValue odd;
   odd.path = store.text(reading.path);
   odd.unit = population.unit;
   odd.basis = Basis::kExact;
@@ -46,7 +46,7 @@ OddValue odd_value(const Store& store, const Population& population, const Store
 }
 
 void add_numbers(const Store& store, const Population& population, const JudgeParameters& parameters,
-                 std::vector<ExactOddity>& found) {
+                 std::vector<ExactOutlier>& found) {
   if (!is_constant(store, population, parameters)) return;
   const std::optional<double> mode = number_mode(population, parameters);
   if (!mode) return;
@@ -55,7 +55,7 @@ void add_numbers(const Store& store, const Population& population, const JudgePa
     // An interval that contains the group's value is no difference.
     const bool may_be_same = static_cast<double>(reading.low) <= *mode && *mode <= static_cast<double>(reading.high);
     if (reading.value == *mode || may_be_same) continue;
-    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, reading)};
+    ExactOutlier oddity{.gpu = cell.gpu, .value = make_outlier_value(store, population, reading)};
     oddity.value.value = reading.value;
     oddity.value.usual = *mode;
     const bool is_higher = reading.value > *mode;
@@ -68,14 +68,14 @@ void add_numbers(const Store& store, const Population& population, const JudgePa
 }
 
 void add_texts(const Store& store, const Population& population, const JudgeParameters& parameters,
-               std::vector<ExactOddity>& found) {
+               std::vector<ExactOutlier>& found) {
   const auto mode = mode_of<std::string>(
       population.texts, [&](const StoredReading& reading) { return store.text(reading.text); }, parameters);
   if (!mode) return;
   for (const NumberCell& cell : population.texts) {
     const std::string& text = store.text(cell.reading->text);
     if (text == *mode) continue;
-    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, *cell.reading)};
+    ExactOutlier oddity{.gpu = cell.gpu, .value = make_outlier_value(store, population, *cell.reading)};
     oddity.value.text = text;
     oddity.value.usual_text = *mode;
     oddity.is_fault = is_told(store, *cell.reading);
@@ -85,11 +85,11 @@ void add_texts(const Store& store, const Population& population, const JudgePara
 
 // Adds values that nearly all GPUs have but a few could not determine.
 void add_absent(const Store& store, const Population& population, std::size_t gpus, const JudgeParameters& parameters,
-                std::vector<ExactOddity>& found) {
+                std::vector<ExactOutlier>& found) {
   const std::size_t known = population.numbers.size() + population.texts.size();
   if (!population.kind.link.empty() || !is_mode(known, gpus, parameters)) return;
   for (const NumberCell& cell : population.absent) {
-    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, *cell.reading)};
+    ExactOutlier oddity{.gpu = cell.gpu, .value = make_outlier_value(store, population, *cell.reading)};
     oddity.value.text = "not available: " + store.text(cell.reading->reason);
     oddity.value.usual_text = "available";
     found.push_back(std::move(oddity));
@@ -105,9 +105,9 @@ bool is_constant(const Store& store, const Population& population, const JudgePa
   return population.kind.is_structure && number_mode(population, parameters).has_value();
 }
 
-std::vector<ExactOddity> exact_oddities(const Store& store, const Population& population, std::size_t gpus,
-                                        const JudgeParameters& parameters) {
-  std::vector<ExactOddity> found;
+std::vector<ExactOutlier> exact_outliers(const Store& store, const Population& population, std::size_t gpus,
+                                         const JudgeParameters& parameters) {
+  std::vector<ExactOutlier> found;
   if (population.kind.is_of_host) return found;
   add_numbers(store, population, parameters, found);
   add_texts(store, population, parameters, found);

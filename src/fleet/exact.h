@@ -7,9 +7,9 @@
 
 namespace gputopo::fleet {
 
-struct ExactOddity {
+struct ExactOutlier {
   std::uint32_t gpu = 0;
-  OddValue value;
+  OutlierValue value;
   // False (only a note) for values of a part of the chip and for inferred behavior: the measurement may be wrong.
   bool is_fault = true;
 };
@@ -17,7 +17,7 @@ struct ExactOddity {
 // True if a population's numbers are constants of the model: the driver reports them, or nearly all GPUs agree.
 [[nodiscard]] bool is_constant(const Store& store, const Population& population, const JudgeParameters& parameters);
 
-[[nodiscard]] std::vector<ExactOddity> exact_oddities(const Store& store, const Population& population,
-                                                      std::size_t gpus, const JudgeParameters& parameters);
+[[nodiscard]] std::vector<ExactOutlier> exact_outliers(const Store& store, const Population& population,
+                                                       std::size_t gpus, const JudgeParameters& parameters);
 
 }  // namespace gputopo::fleet

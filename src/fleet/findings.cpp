@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "report/compare/prometheus_text.h"
 #include "report/words/csv_text.h"
 #include "report/words/text_table.h"
@@ -18,7 +18,7 @@ using report::Tone;
 
 std::string number_text(double value, const std::string& unit) { return report::human_value(Value(value), unit); }
 
-std::string difference_text(const OddValue& value) {
+std::string difference_text(const OutlierValue& value) {
   std::string text;
   if (value.usual > 0 && value.value > 0) {
     text = fmt::format("{}{}%", value.value < value.usual ? "-" : "+",
@@ -38,20 +38,20 @@ constexpr std::size_t kShownValues = 6;
 void add_finding(const Judgement& judgement, const Finding& finding, const TerminalStyle& style, bool everything,
                  std::string& text) {
   const Group& group = judgement.groups[finding.who.group];
-  std::string head = visible_line(called(finding.who));
-  if (!finding.who.name.empty()) head += fmt::format(" ({})", visible_line(finding.who.gpu));
+  std::string head = sanitized_line(called(finding.who));
+  if (!finding.who.name.empty()) head += fmt::format(" ({})", sanitized_line(finding.who.gpu));
   if (!finding.who.host.empty() && finding.who.name.empty()) {
-    head += fmt::format(" on host {}", visible_line(finding.who.host));
+    head += fmt::format(" on host {}", sanitized_line(finding.who.host));
   }
-  if (judgement.groups.size() > 1) head += ", " + visible_line(group_title(group));
+  if (judgement.groups.size() > 1) head += ", " + sanitized_line(group_title(group));
   const std::string what = finding.where.empty() ? plural(finding.values.size(), "value") : finding.where;
   text += report::wrap(report::paint("outlier: ", Tone::kAlert, style.colour), fmt::format("{}: {}", head, what),
                        style.width);
   const std::size_t shown = everything ? finding.values.size() : std::min(finding.values.size(), kShownValues);
   for (std::size_t i = 0; i < shown; ++i) {
-    const OddValue& value = finding.values[i];
+    const OutlierValue& value = finding.values[i];
     text += report::wrap(fmt::format("     {} ", value.decides ? "*" : "-"),
-                         visible_line(fmt::format("{}: {}", value.path, describe(value))), style.width);
+                         sanitized_line(fmt::format("{}: {}", value.path, describe(value))), style.width);
   }
   if (shown < finding.values.size()) {
     text += fmt::format("     and {} more; --long shows all\n", finding.values.size() - shown);
@@ -95,7 +95,7 @@ std::string_view to_string(Basis basis) {
   return "spread";
 }
 
-std::string describe(const OddValue& value) {
+std::string describe(const OutlierValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
   const std::string now = is_text ? value.text : number_text(value.value, value.unit);
   const std::string usual = is_text ? value.usual_text : number_text(value.usual, value.unit);
@@ -114,9 +114,9 @@ std::string summary(const Judgement& judgement) {
 
 std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything) {
   std::string text;
-  for (const std::string& note : judgement.notes) text += report::wrap("note: ", visible_line(note), style.width);
+  for (const std::string& note : judgement.notes) text += report::wrap("note: ", sanitized_line(note), style.width);
   for (const Group& group : judgement.groups) {
-    std::string line = fmt::format("{}: {}", visible_line(group_title(group)), plural(group.gpus, "GPU"));
+    std::string line = fmt::format("{}: {}", sanitized_line(group_title(group)), plural(group.gpus, "GPU"));
     if (group.values > 0) line += fmt::format(", {} values compared with their spread across GPUs", group.values);
     if (group.with_history > 0) line += fmt::format(", {} with earlier runs", plural(group.with_history, "GPU"));
     if (!group.note.empty()) line += "; " + group.note;
@@ -129,7 +129,7 @@ std::string findings_to_text(const Judgement& judgement, const TerminalStyle& st
 
 namespace {
 
-std::string csv_row(const Finding& finding, const Group& group, const OddValue& value) {
+std::string csv_row(const Finding& finding, const Group& group, const OutlierValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
   const bool is_exact = value.basis == Basis::kExact;
   return report::csv_row({finding.who.gpu, finding.who.host, finding.who.name, group.model, group.driver, group.profile,
@@ -148,14 +148,14 @@ std::string findings_to_csv(const Judgement& judgement) {
       "decides\n";
   for (const Finding& finding : judgement.findings) {
     const Group& group = judgement.groups[finding.who.group];
-    for (const OddValue& value : finding.values) text += csv_row(finding, group, value);
+    for (const OutlierValue& value : finding.values) text += csv_row(finding, group, value);
   }
   return text;
 }
 
 std::string findings_to_prometheus(const Judgement& judgement) {
   std::string text;
-  for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", visible_line(note));
+  for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", sanitized_line(note));
   text += metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.");
   text += fmt::format("gputopo_fleet_ok {}\n", judgement.findings.empty() ? 1 : 0);
   text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
@@ -179,7 +179,7 @@ std::string findings_to_prometheus(const Judgement& judgement) {
 }
 
 std::string failure_to_prometheus(std::string_view problem) {
-  return fmt::format("# error: {}\n", visible_line(problem)) +
+  return fmt::format("# error: {}\n", sanitized_line(problem)) +
          metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.") + "gputopo_fleet_ok 0\n";
 }
 

@@ -24,7 +24,7 @@ namespace gputopo::fleet {
 // "NVIDIA H200, driver 580.65.06".
 [[nodiscard]] std::string group_title(const Group& group);
 // "4.39 TB/s, usually 4.61 TB/s (-4.8%, 7.2 deviations)".
-[[nodiscard]] std::string describe(const OddValue& value);
+[[nodiscard]] std::string describe(const OutlierValue& value);
 // "spread", "change", "exact".
 [[nodiscard]] std::string_view to_string(Basis basis);
 // "1000 GPUs of 125 hosts, 2 groups: 3 odd".

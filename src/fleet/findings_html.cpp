@@ -106,7 +106,7 @@ Markup groups_html(const Judgement& judgement, const Places& odd) {
   return text + "</section>\n";
 }
 
-Markup value_row(const OddValue& value) {
+Markup value_row(const OutlierValue& value) {
   const std::string_view judged = value.worse > 0 ? "worse" : value.worse < 0 ? "better" : "";
   return markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", value.path, describe(value),
                 judged, to_string(value.basis), value.decides ? "yes" : "");
@@ -118,7 +118,7 @@ Markup others_html(const Finding& finding) {
       "<details><summary>The other {} values</summary>\n<div class=\"scroll\"><table><thead><tr><th "
       "scope=\"col\">Value</th><th scope=\"col\">Found and expected</th></tr></thead><tbody>\n",
       finding.others.size());
-  for (const OddValue& value : finding.others) {
+  for (const OutlierValue& value : finding.others) {
     text += markup("<tr><td>{}</td><td>{}</td></tr>\n", value.path, describe(value));
   }
   return text + "</tbody></table></div></details>\n";
@@ -136,7 +136,7 @@ Markup finding_html(const Judgement& judgement, std::size_t index) {
       "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">Found and "
       "expected</th><th scope=\"col\">Worse or better</th><th scope=\"col\">Compared by</th><th "
       "scope=\"col\">Decisive</th></tr></thead><tbody>\n";
-  for (const OddValue& value : finding.values) text += value_row(value);
+  for (const OutlierValue& value : finding.values) text += value_row(value);
   text += "</tbody></table></div>\n";
   if (index < kWholeFindings && !finding.others.empty()) text += others_html(finding);
   return text + "</details>\n";

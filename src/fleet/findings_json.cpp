@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json value_json(const OddValue& value) {
+Json value_json(const OutlierValue& value) {
   Json json{{"path", value.path}, {"basis", to_string(value.basis)}};
   if (value.text.empty() && value.usual_text.empty()) {
     json["value"] = number_json(value.value);
@@ -50,7 +50,7 @@ std::string findings_to_json(const Judgement& judgement) {
     Json entry{{"gpu", finding.who.gpu},     {"host", finding.who.host}, {"name", finding.who.name},
                {"group", finding.who.group}, {"part", finding.where},    {"p_value", number_json(finding.p_value)}};
     Json& values = entry["values"] = Json::array();
-    for (const OddValue& value : finding.values) values.push_back(value_json(value));
+    for (const OutlierValue& value : finding.values) values.push_back(value_json(value));
     findings.push_back(std::move(entry));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

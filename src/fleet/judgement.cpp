@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "file/limits.h"
+#include "file/sanitize.h"
 #include "file/shown.h"
-#include "file/visible.h"
 #include "fleet/exact.h"
 #include "fleet/population.h"
 #include "fleet/score.h"
@@ -26,7 +26,7 @@ struct Judged {
   Members members;
   std::vector<Population> populations;
   std::vector<Scores> families;
-  std::vector<ExactOddity> exact;
+  std::vector<ExactOutlier> exact;
 };
 
 // Largest p-value that counts as a find, by family.
@@ -75,7 +75,7 @@ Thresholds thresholds_of(const std::vector<Judged>& groups, const JudgeParameter
     const std::size_t gpus = p_values[family].size();
     if (gpus == 0) continue;
     const double rate = aimed_rate(parameters, static_cast<Family>(family), gpus) * parameters.shares[family] / shares;
-    thresholds[family] = stats::find_threshold(std::move(p_values[family]), gpus, rate);
+    thresholds[family] = stats::benjamini_hochberg_threshold(std::move(p_values[family]), gpus, rate);
   }
   return thresholds;
 }
@@ -90,8 +90,9 @@ bool is_find(const Score& score, double chances, double threshold) {
   return score.p_value < 1 && score.p_value * chances <= threshold;
 }
 
-OddValue odd_value(const Store& store, const Population& population, const Score& score, Basis basis, bool decides) {
-  OddValue odd;
+OutlierValue make_outlier_value(const Store& store, const Population& population, const Score& score, Basis basis,
+                                bool decides) {
+  OutlierValue odd;
   odd.path = store.text(score.reading->path);
   odd.unit = population.unit;
   odd.basis = basis;
@@ -129,7 +130,7 @@ std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& th
       found.is_worse = score.score > 0;
     }
   }
-  for (const ExactOddity& oddity : group.exact) {
+  for (const ExactOutlier& oddity : group.exact) {
     if (oddity.is_fault) cases[oddity.gpu].p_value = 0;
   }
   return cases;
@@ -155,7 +156,7 @@ bool is_listed(const Score& score, const ValueKind& kind, const Case& found, boo
 std::vector<Finding> sorted_findings(std::map<std::uint32_t, Finding>&& findings) {
   std::vector<Finding> result;
   for (auto& [gpu, finding] : findings) {
-    std::ranges::stable_sort(finding.values, std::ranges::greater{}, [](const OddValue& value) {
+    std::ranges::stable_sort(finding.values, std::ranges::greater{}, [](const OutlierValue& value) {
       return std::tuple(value.decides, value.basis == Basis::kExact, std::abs(value.score));
     });
     result.push_back(std::move(finding));
@@ -186,10 +187,11 @@ std::vector<Finding> findings_of(const Store& store, const Judged& group, std::s
       if (!is_odd && is_change) continue;
       Finding& finding = findings[score.gpu];
       (is_odd ? finding.values : finding.others)
-          .push_back(odd_value(store, population, score, is_change ? Basis::kChange : Basis::kSpread, decides));
+          .push_back(
+              make_outlier_value(store, population, score, is_change ? Basis::kChange : Basis::kSpread, decides));
     }
   }
-  for (const ExactOddity& oddity : group.exact) {
+  for (const ExactOutlier& oddity : group.exact) {
     const auto finding = findings.find(oddity.gpu);
     if (finding == findings.end()) continue;
     finding->second.values.push_back(oddity.value);
@@ -255,13 +257,13 @@ void note_group(const JudgeParameters& parameters, Group& group) {
 // Notes differences that measurement errors may explain, one line per value.
 void note_uncertain(const Judged& judged, Judgement& judgement) {
   std::map<std::string, std::size_t> counts;
-  for (const ExactOddity& oddity : judged.exact) {
+  for (const ExactOutlier& oddity : judged.exact) {
     if (!oddity.is_fault) ++counts[oddity.value.path];
   }
   for (const auto& [path, count] : counts) {
     judgement.notes.push_back(fmt::format("{}: the value on {} of {} GPUs ({}) differs from the rest; measure again",
-                                          visible_line(path), count, judged.members.group.gpus,
-                                          visible_line(judged.members.group.model)));
+                                          sanitized_line(path), count, judged.members.group.gpus,
+                                          sanitized_line(judged.members.group.model)));
   }
 }
 
@@ -276,7 +278,7 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
     check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
     for (const Population& population : judged.populations) {
-      for (ExactOddity& oddity : exact_oddities(store, population, judged.members.gpus.size(), parameters)) {
+      for (ExactOutlier& oddity : exact_outliers(store, population, judged.members.gpus.size(), parameters)) {
         judged.exact.push_back(std::move(oddity));
       }
     }

@@ -45,7 +45,7 @@ enum class Basis : std::uint8_t {
   kExact,   // differs from the group's constant
 };
 
-struct OddValue {
+struct OutlierValue {
   std::string path;
   std::string unit;
   Basis basis = Basis::kSpread;
@@ -68,10 +68,10 @@ struct GpuName {
 
 struct Finding {
   GpuName who;
-  double p_value = 0;            // smallest of the deciding values; 0: an exact difference
-  std::string where;             // part that is odd as a whole, "device memory"; empty: single values
-  std::vector<OddValue> values;  // strongest evidence first
-  std::vector<OddValue> others;  // compared by spread, and not odd
+  double p_value = 0;                // smallest of the deciding values; 0: an exact difference
+  std::string where;                 // part that is odd as a whole, "device memory"; empty: single values
+  std::vector<OutlierValue> values;  // strongest evidence first
+  std::vector<OutlierValue> others;  // compared by spread, and not odd
 };
 
 struct Group {

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "file/file_failure.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "fleet/document.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -98,7 +98,7 @@ class Merge {
     say_(problem);
   }
   void leave_out(const std::string& path, std::string_view problem) {
-    leave_out(fmt::format("'{}': {}", visible_line(path), problem));
+    leave_out(fmt::format("'{}': {}", sanitized_line(path), problem));
   }
   void add(const Run& run, const std::string& file) { ++(store_.add(run, file) ? summary_.added : summary_.repeated); }
 

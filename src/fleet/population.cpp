@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -82,7 +82,7 @@ void note_mixture(const std::vector<Members>& groups, Judgement& judgement) {
   for (const auto& [model, versions] : drivers) {
     if (versions.size() < 2) continue;
     judgement.notes.push_back(fmt::format("{} has {} drivers: GPUs are compared only with GPUs with the same driver",
-                                          visible_line(model), versions.size()));
+                                          sanitized_line(model), versions.size()));
   }
   if (instances > 0) {
     judgement.notes.push_back(fmt::format(

@@ -140,7 +140,7 @@ std::vector<Score> together_of(const std::vector<Sample>& samples, const std::ve
   const SignedScores signed_scores = signed_scores_of(scores, populations, gpus, parameters);
   for (std::size_t aspect = 0; aspect < kAspects; ++aspect) {
     Sample sample{.population = static_cast<std::uint32_t>(aspect), .is_logarithmic = false, .items = {}};
-    for (const WholeScore& whole : judge_together(signed_scores, static_cast<Aspect>(aspect), parameters)) {
+    for (const JointScore& whole : score_jointly(signed_scores, static_cast<Aspect>(aspect), parameters)) {
       sample.items.push_back({whole.gpu, nullptr, whole.score});
     }
     add_scores(sample, parameters, kSumFit, result);

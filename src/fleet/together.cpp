@@ -122,7 +122,7 @@ SignedScores signed_scores_of(const std::vector<Score>& scores, const std::vecto
   return result;
 }
 
-std::vector<WholeScore> judge_together(const SignedScores& scores, Aspect aspect, const JudgeParameters& parameters) {
+std::vector<JointScore> score_jointly(const SignedScores& scores, Aspect aspect, const JudgeParameters& parameters) {
   std::vector<const Column*> columns;
   std::vector<const Column*> others;
   for (const SignedScores::Column& column : scores.columns) {
@@ -136,7 +136,7 @@ std::vector<WholeScore> judge_together(const SignedScores& scores, Aspect aspect
   const std::vector<double> weights = weights_of(correlations_of(columns, scores.gpus), with_rest);
   if (weights.empty()) return {};
   const double all_weights = std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(own), 0.0);
-  std::vector<WholeScore> result;
+  std::vector<JointScore> result;
   for (std::uint32_t gpu = 0; gpu < scores.gpus; ++gpu) {
     double sum = 0;
     double all = 0;

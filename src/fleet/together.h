@@ -28,7 +28,7 @@ struct SignedScores {
                                             const JudgeParameters& parameters);
 
 // Score of one GPU, on an arbitrary scale.
-struct WholeScore {
+struct JointScore {
   std::uint32_t gpu = 0;
   double score = 0;  // positive if worse
 };
@@ -36,7 +36,7 @@ struct WholeScore {
 // Sums a part's values with the weights that best reveal a common shift of all of them. Values that correlate with many
 // others weigh less, and the shift that the rest of the chip predicts is subtracted. The fleet itself provides the
 // correlations. Empty if too few values belong to the part.
-[[nodiscard]] std::vector<WholeScore> judge_together(const SignedScores& scores, Aspect aspect,
-                                                     const JudgeParameters& parameters);
+[[nodiscard]] std::vector<JointScore> score_jointly(const SignedScores& scores, Aspect aspect,
+                                                    const JudgeParameters& parameters);
 
 }  // namespace gputopo::fleet

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "report/export/value_path.h"
 #include "report/words/hierarchy.h"
@@ -43,7 +43,7 @@ bool can_be_known(const Topology& topology, std::string_view path) {
 }  // namespace
 
 void Figures::lack(const std::string& path, const std::string& why) {
-  add_once(lacking_, fmt::format("{} ({})", path, visible_line(why)));
+  add_once(lacking_, fmt::format("{} ({})", path, sanitized_line(why)));
 }
 
 std::optional<double> Figures::known(const std::string& path) {
@@ -51,7 +51,7 @@ std::optional<double> Figures::known(const std::string& path) {
   if (!attribute || !attribute->available()) return std::nullopt;
   const auto number = positive(attribute->number());
   if (number && !attribute->flags.empty()) {
-    add_once(doubts_, visible_line(fmt::format("{}: {}", path, fmt::join(attribute->flags, ", "))));
+    add_once(doubts_, sanitized_line(fmt::format("{}: {}", path, fmt::join(attribute->flags, ", "))));
   }
   return number;
 }

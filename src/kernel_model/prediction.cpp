@@ -104,7 +104,7 @@ Prediction predict(const Topology& topology, const Kernel& kernel) {
   result.grid_blocks = kernel.grid_blocks;
   result.block_threads = kernel.block_threads;
   result.clock_hz = gpu.clock_hz;
-  result.most_warps = static_cast<double>(limits.warps);
+  result.max_warps = static_cast<double>(limits.warps);
   result.occupancy =
       occupancy(limits, {kernel.block_threads, kernel.registers_per_thread.value_or(0), kernel.shared_bytes_per_block});
   // A missing limit still counts as 1 here. The fit is therefore judged only after require_all().

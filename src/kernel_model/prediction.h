@@ -24,7 +24,7 @@ struct Prediction {
   std::uint64_t grid_blocks = 0;
   std::uint32_t block_threads = 0;
   Occupancy occupancy;
-  double most_warps = 0;     // warps that an SM can hold
+  double max_warps = 0;      // warps that an SM can hold
   double blocks_per_sm = 0;  // blocks of the grid on an SM at a time
   double active_sms = 0;
   double clock_hz = 0;

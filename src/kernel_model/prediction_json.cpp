@@ -16,7 +16,7 @@ Json finite(double number) { return std::isfinite(number) ? Json(number) : Json(
 Json occupancy_json(const Prediction& prediction) {
   return {{"blocks_per_sm", prediction.occupancy.blocks},
           {"warps_per_sm", prediction.occupancy.warps()},
-          {"most_warps_per_sm", prediction.most_warps},
+          {"most_warps_per_sm", prediction.max_warps},
           {"limited_by", to_string(prediction.occupancy.limit)}};
 }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "kernel_model/prediction.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
@@ -23,7 +23,7 @@ std::string occupancy_text(const Prediction& prediction) {
   const Occupancy& occupancy = prediction.occupancy;
   return fmt::format("{} x {} threads; an SM holds {} block{}, {} of {} warps, limited by {}\n", prediction.grid_blocks,
                      prediction.block_threads, occupancy.blocks, occupancy.blocks == 1 ? "" : "s", occupancy.warps(),
-                     number(prediction.most_warps), to_string(occupancy.limit));
+                     number(prediction.max_warps), to_string(occupancy.limit));
 }
 
 std::string model_text(const Prediction& prediction) {
@@ -92,7 +92,7 @@ std::string bound_text(const Prediction& prediction) {
 }
 
 std::string prediction_to_text(const Prediction& prediction) {
-  std::string text = fmt::format("{} on {}\n", visible_line(prediction.kernel), visible_line(prediction.gpu));
+  std::string text = fmt::format("{} on {}\n", sanitized_line(prediction.kernel), sanitized_line(prediction.gpu));
   text += occupancy_text(prediction);
   text += fmt::format("\npredicted: {}, {}\n", time_text(prediction.seconds), bound_text(prediction));
   text += model_text(prediction);

@@ -16,11 +16,11 @@
 #include "gputopo/device.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "library/apart.h"
 #include "library/driver_use.h"
 #include "library/handles.h"
 #include "library/memory.h"
 #include "library/status.h"
+#include "library/worker_thread.h"
 
 namespace gputopo::library {
 namespace {
@@ -129,16 +129,16 @@ bool is_lasting(const Topology& topology) {
          std::ranges::all_of(topology.instructions, [&](const Instruction& one) { return passes(one.attributes); });
 }
 
-Topology measure(const Request& request, Apart& apart) {
+Topology measure(const Request& request, WorkerState& apart) {
   if (request.device.empty()) apart.expect_driver_within(kPatienceToFindSeconds);
   const DefaultDevice device_to_open = request.device.empty() ? default_device() : DefaultDevice{request.device, {}};
   if (device_to_open.spec.empty()) throw NoGpuError(device_to_open.problem);
-  apart.require_going_on();
+  apart.throw_if_cancelled();
   const bool has_driver = needs_driver(device_to_open.spec);
   apart.expect_no_driver();
   if (has_driver) apart.expect_driver_within(kPatienceToOpenSeconds);
   const std::unique_ptr<DeviceTurn> turn = take_turn(device_to_open.spec, request.max_wait_seconds, apart);
-  apart.require_going_on();
+  apart.throw_if_cancelled();
   if (has_driver) apart.expect_driver_within(kPatienceToOpenSeconds);
   const std::unique_ptr<Device> device = open_device(device_to_open.spec, request.options.seed);
   apart.expect_no_driver();
@@ -146,7 +146,7 @@ Topology measure(const Request& request, Apart& apart) {
   if (!device->info().simulated && has_driver) {
     apart.expect_driver_within(request.options.budget_seconds + kPatienceSeconds);
   }
-  apart.require_going_on();
+  apart.throw_if_cancelled();
   DiscoverOptions options = request.options;
   options.stop = &apart.stop();
   options.on_progress = [&](const Progress& progress) { apart.post(progress); };
@@ -155,7 +155,7 @@ Topology measure(const Request& request, Apart& apart) {
   return read_json(to_json(discover(*device, options)));
 }
 
-Topology answer(const Request& request, Apart& apart) {
+Topology answer(const Request& request, WorkerState& apart) {
   if (!request.uses_cache) return measure(request, apart);
   if (needs_driver(request.device)) apart.expect_driver_within(kPatienceToFindSeconds);
   const ReportCache cache(request.device, request.options.seed, cache_key(request.options));
@@ -169,7 +169,7 @@ Topology answer(const Request& request, Apart& apart) {
 
 Callbacks callbacks_of(const gputopo_options& options) {
   return {.take =
-              [&options](const Apart::Event& event) {
+              [&options](const WorkerState::Event& event) {
                 if (const auto* step = std::get_if<Progress>(&event)) {
                   if (options.progress == nullptr) return;
                   const gputopo_progress progress{step->probe.c_str(), step->done, step->total, step->elapsed_seconds};
@@ -187,9 +187,9 @@ int discover_report(const char* device, const gputopo_options* given, gputopo_re
   if (needs_driver(request->device)) {
     if (const int status = begin_driver_use(); status != GPUTOPO_OK) return status;
   }
-  const auto apart = std::make_shared<Apart>();
+  const auto apart = std::make_shared<WorkerState>();
   const auto found = std::make_shared<std::optional<Topology>>();
-  run_apart(
+  run_on_worker_thread(
       apart, [request, found, apart] { *found = answer(*request, *apart); }, callbacks_of(options));
   *report = add_report(std::make_shared<const Topology>(std::move(**found)));
   return GPUTOPO_OK;
@@ -231,11 +231,11 @@ std::unique_ptr<gputopo_device*, FreeDevices> copy_of(const std::vector<DeviceLi
 
 int list_all(gputopo_device*** devices, char** problem) {
   if (const int status = begin_driver_use(); status != GPUTOPO_OK) return status;
-  const auto apart = std::make_shared<Apart>();
+  const auto apart = std::make_shared<WorkerState>();
   const auto listed = std::make_shared<Listed>();
   apart->expect_driver_within(kPatienceToFindSeconds);
-  run_apart(apart, [listed] { listed->devices = list_devices(listed->problem); },
-            {.take = [](const Apart::Event&) {}, .is_cancelled = [] { return false; }});
+  run_on_worker_thread(apart, [listed] { listed->devices = list_devices(listed->problem); },
+                       {.take = [](const WorkerState::Event&) {}, .is_cancelled = [] { return false; }});
   auto found = copy_of(listed->devices);
   Owned<char> text = copy_of_text(listed->problem);
   *devices = found.release();

@@ -52,7 +52,7 @@ std::unique_ptr<OwnTurn> try_own_turn(const std::string& pci_address) {
 }
 
 // Null if another process or thread has the turn.
-std::unique_ptr<DeviceTurn> try_turn(const std::string& pci_address, Apart& apart) {
+std::unique_ptr<DeviceTurn> try_turn(const std::string& pci_address, WorkerState& apart) {
   std::unique_ptr<OwnTurn> turn = try_own_turn(pci_address);
   if (turn == nullptr) return nullptr;
   DeviceLockAttempt attempt = try_lock_device(pci_address);
@@ -81,7 +81,7 @@ int begin_driver_use() {
 
 void remember_stuck_driver() { g_is_stuck = true; }
 
-std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, Apart& apart) {
+std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, WorkerState& apart) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPause{50};
   const std::string pci_address = pci_address_of(spec);
@@ -101,7 +101,7 @@ std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_s
           LogLine{GPUTOPO_LOG_WARNING, fmt::format("waiting for another discovery of the GPU at {}", pci_address)});
     }
     std::this_thread::sleep_for(kPause);
-    apart.require_going_on();
+    apart.throw_if_cancelled();
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gputopo/device_lock.h"
-#include "library/apart.h"
+#include "library/worker_thread.h"
 
 namespace gputopo::library {
 
@@ -36,6 +36,7 @@ class BusyError : public Error {
 
 // Takes a turn on the GPU that open_device(spec) would open; null if that is no GPU. Waits at most this long for other
 // processes and other threads. Throws BusyError and EndedError.
-[[nodiscard]] std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, Apart& apart);
+[[nodiscard]] std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds,
+                                                    WorkerState& apart);
 
 }  // namespace gputopo::library

@@ -7,8 +7,8 @@
 #include <new>
 #include <string>
 
+#include "file/sanitize.h"
 #include "file/unexpected.h"
-#include "file/visible.h"
 #include "gputopo/error.h"
 
 namespace gputopo::library {
@@ -35,7 +35,7 @@ std::size_t bytes_that_fit(std::string_view text) {
 // Texts contain names of files and devices, which must not add lines.
 int fail_visibly(gputopo_status status, const char* text) noexcept {
   try {
-    return fail(status, visible_line(text));
+    return fail(status, sanitized_line(text));
   } catch (...) {
     return fail(GPUTOPO_ERROR_MEMORY, "out of memory on the host");
   }

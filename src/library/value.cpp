@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "library/memory.h"
 #include "library/report.h"
 #include "report/export/value_path.h"
@@ -140,8 +140,8 @@ std::string why_missing(const Topology& topology, std::string_view path) {
 // Fails for an unavailable value. No attribute: the report does not contain it.
 int fail_without(const Topology& topology, std::string_view path, const std::optional<Attribute>& attribute) {
   return fail(GPUTOPO_UNAVAILABLE,
-              visible_line(attribute ? fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))
-                                     : why_missing(topology, path)));
+              sanitized_line(attribute ? fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))
+                                       : why_missing(topology, path)));
 }
 
 }  // namespace

@@ -33,23 +33,23 @@ const LinkAttributeInfo* find_link_attribute(std::string_view name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-Place near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node) {
-  const Place end{PlaceKind::kGpu, static_cast<std::uint32_t>(gpu)};
-  const auto rate = [&](const Place& from, const Place& to) {
+Endpoint near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node) {
+  const Endpoint end{EndpointKind::kGpu, static_cast<std::uint32_t>(gpu)};
+  const auto rate = [&](const Endpoint& from, const Endpoint& to) {
     const LinkReport* link = report.link(from, to);
     const Attribute* value = link == nullptr ? nullptr : find(link->attributes, "copy_bandwidth");
     return value == nullptr ? 0 : value->number().value_or(0);
   };
-  Place best{PlaceKind::kHost, numa_node.value_or(0)};
+  Endpoint best{EndpointKind::kHost, numa_node.value_or(0)};
   if (numa_node) return best;
   for (std::uint32_t i = 1; i < report.numa_nodes.size(); ++i) {
-    const Place host{PlaceKind::kHost, i};
+    const Endpoint host{EndpointKind::kHost, i};
     if (rate(host, end) + rate(end, host) > rate(best, end) + rate(end, best)) best = host;
   }
   return best;
 }
 
-const LinkReport* NodeReport::link(const Place& from, const Place& to) const {
+const LinkReport* NodeReport::link(const Endpoint& from, const Endpoint& to) const {
   const auto found = std::ranges::find_if(links, [&](const LinkReport& l) { return l.from == from && l.to == to; });
   return found == links.end() ? nullptr : &*found;
 }

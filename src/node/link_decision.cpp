@@ -56,12 +56,12 @@ std::vector<double> rates_beside(double bytes, std::span<const double> seconds, 
   return rates;
 }
 
-bool vary_alike(double spread, double spread_before) {
+bool have_similar_spread(double spread, double spread_before) {
   constexpr double kAlike = 1.5;  // ranges of two sets of seven runs differ by up to this factor
   return std::max(spread, spread_before) <= kAlike * std::min(spread, spread_before);
 }
 
-AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins) {
+AtOnce concurrent_rates(double bytes, std::span<const double> seconds, std::span<const double> begins) {
   // A transfer that begins later than the first one of its GPU, by this fraction of its own time, waited for its turn.
   // Larger values count waiting transfers as simultaneous; smaller values mistake the driver's launch time for waiting.
   constexpr double kWaits = 0.1;

@@ -41,7 +41,7 @@ struct SizeSample {
                                                std::span<const double> rates_alone);
 
 // True if two sets of runs vary about equally. Such variation is normal for the link, so more runs would not help.
-[[nodiscard]] bool vary_alike(double spread, double spread_before);
+[[nodiscard]] bool have_similar_spread(double spread, double spread_before);
 
 // Several transfers of `bytes` each that start together.
 struct AtOnce {
@@ -50,7 +50,7 @@ struct AtOnce {
   bool in_turn = false;       // a copy engine served the transfers one after another
 };
 // `begins` is TransferResult's; empty if the device does not report it.
-[[nodiscard]] AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins);
+[[nodiscard]] AtOnce concurrent_rates(double bytes, std::span<const double> seconds, std::span<const double> begins);
 
 // Whether two transfers share a resource, judged by the share of its rate that the slower one keeps in each run beside
 // the other. Unclear: it keeps its own rate in some runs but not in others.

@@ -43,7 +43,7 @@ std::vector<Batch> batches_of(const NodeInfo& info, const std::vector<Transfer>&
   const auto ways_of = [&](const Round& round) {
     std::array<Batch, 2> ways;
     for (const auto& [one, other] : round) {
-      const Place places[] = {{PlaceKind::kGpu, one}, {PlaceKind::kGpu, other}};
+      const Endpoint places[] = {{EndpointKind::kGpu, one}, {EndpointKind::kGpu, other}};
       ways[0].push_back({places[0], places[1]});
       ways[1].push_back({places[1], places[0]});
     }
@@ -66,7 +66,7 @@ std::vector<Batch> batches_of(const NodeInfo& info, const std::vector<Transfer>&
   return batches;
 }
 
-bool is_as_alone(const Estimate& at_once, std::span<const double> alone) {
+bool matches_solo_rate(const Estimate& at_once, std::span<const double> alone) {
   constexpr double kAlike = 0.01;
   const auto is_alike = [&](double rate) { return std::abs(at_once.value - rate) <= kAlike * rate; };
   return alone.size() > 1 && std::ranges::all_of(alone, is_alike) && at_once.spread() <= kSteadySpread;

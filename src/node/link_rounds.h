@@ -25,6 +25,6 @@ using Batch = std::vector<Transfer>;
 
 // True if a rate that was measured beside others matches every rate that was measured alone. Any other rate, lower or
 // higher, must be measured alone: a higher one may still be lower than the link's own rate.
-[[nodiscard]] bool is_as_alone(const Estimate& at_once, std::span<const double> alone);
+[[nodiscard]] bool matches_solo_rate(const Estimate& at_once, std::span<const double> alone);
 
 }  // namespace gputopo::node

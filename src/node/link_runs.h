@@ -58,7 +58,7 @@ class LinkRuns {
       Made made = make();
       const double spread = spread_of(made);
       if (spread < spread_of(best)) best = std::move(made);
-      if (vary_alike(spread, std::exchange(before, spread))) break;
+      if (have_similar_spread(spread, std::exchange(before, spread))) break;
     }
     return best;
   }

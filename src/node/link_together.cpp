@@ -32,7 +32,7 @@ class Together {
     std::vector<Transfer> gather;
     std::vector<Transfer> pairs;
     for (std::size_t i = 0; i < count; ++i) {
-      const Place host = near_host(runs_.report(), i, info.gpus[i].numa_node);
+      const Endpoint host = near_host(runs_.report(), i, info.gpus[i].numa_node);
       warn_if_guessed(i, host);
       down.push_back({host, gpu(i)});
       up.push_back({gpu(i), host});
@@ -57,9 +57,9 @@ class Together {
   }
 
  private:
-  static Place gpu(std::size_t i) { return {PlaceKind::kGpu, static_cast<std::uint32_t>(i)}; }
+  static Endpoint gpu(std::size_t i) { return {EndpointKind::kGpu, static_cast<std::uint32_t>(i)}; }
 
-  void warn_if_guessed(std::size_t index, const Place& host) {
+  void warn_if_guessed(std::size_t index, const Endpoint& host) {
     if (runs_.info().gpus[index].numa_node || runs_.info().numa_nodes.size() == 1) return;
     runs_.report().warnings.push_back(fmt::format(
         "the system does not report the NUMA node of gpu{}; gputopo uses {} because copies between the two are fastest",
@@ -117,7 +117,7 @@ class Together {
     for (std::size_t run = 0; run < count; ++run) {
       const TransferResult answer = runs_.ask(program);
       const AtOnce found =
-          rates_at_once(static_cast<double>(program.bytes) * program.repeats, answer.seconds, answer.begins);
+          concurrent_rates(static_cast<double>(program.bytes) * program.repeats, answer.seconds, answer.begins);
       runs.totals.push_back(found.total);
       runs.least_shares.push_back(std::ranges::min(shares(alone, found.rates)));
       runs.in_turn |= found.in_turn;
@@ -128,7 +128,7 @@ class Together {
   void at_once(const std::string& id, const std::string& title, const std::vector<Transfer>& transfers,
                bool asks_who_shares) {
     if (runs_.options().on_link) runs_.options().on_link(title);
-    TogetherReport entry{.id = id, .title = title, .attributes = {}};
+    ConcurrentReport entry{.id = id, .title = title, .attributes = {}};
     const Alone alone = rates_alone(transfers);
     Attribute share;
     runs_.put(entry.attributes, "together_bandwidth", [&] {

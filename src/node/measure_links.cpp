@@ -66,15 +66,15 @@ class Measurement {
     }
   }
 
-  void both_ways() {
+  void measure_bidirectional() {
     std::vector<Transfer> there;  // one direction of each pair
     for (const Transfer& transfer : all_transfers()) {
       if (transfer.from < transfer.to) there.push_back(transfer);
     }
     for (const Batch& batch : node::batches_of(info_, there)) {
-      both_ways(batch, TransferOp::kCopy, "copy_bandwidth", "bidirectional_copy_bandwidth");
+      measure_bidirectional(batch, TransferOp::kCopy, "copy_bandwidth", "bidirectional_copy_bandwidth");
       if (batch.front().from.kind != batch.front().to.kind) continue;
-      both_ways(batch, TransferOp::kRead, "sm_read_bandwidth", "bidirectional_sm_read_bandwidth");
+      measure_bidirectional(batch, TransferOp::kRead, "sm_read_bandwidth", "bidirectional_sm_read_bandwidth");
     }
   }
 
@@ -85,9 +85,9 @@ class Measurement {
 
   [[nodiscard]] std::vector<Transfer> all_transfers() const {
     std::vector<Transfer> transfers;
-    const auto gpu = [](std::size_t i) { return Place{PlaceKind::kGpu, static_cast<std::uint32_t>(i)}; };
+    const auto gpu = [](std::size_t i) { return Endpoint{EndpointKind::kGpu, static_cast<std::uint32_t>(i)}; };
     for (std::size_t host = 0; host < info_.numa_nodes.size(); ++host) {
-      const Place memory{PlaceKind::kHost, static_cast<std::uint32_t>(host)};
+      const Endpoint memory{EndpointKind::kHost, static_cast<std::uint32_t>(host)};
       for (std::size_t i = 0; i < info_.gpus.size(); ++i) {
         transfers.push_back({memory, gpu(i)});
         transfers.push_back({gpu(i), memory});
@@ -123,8 +123,8 @@ class Measurement {
       for (const Transfer& transfer : batch) node::measure_sizes(runs_, {transfer});
     }
     if (is_host) bandwidths(batch, "pageable_copy_bandwidth", TransferOp::kPageableCopy, kPageableBytes);
-    if (one.to.kind == PlaceKind::kGpu) bandwidths(batch, "sm_read_bandwidth", TransferOp::kRead, bytes);
-    if (one.from.kind == PlaceKind::kGpu) bandwidths(batch, "sm_write_bandwidth", TransferOp::kWrite, bytes);
+    if (one.to.kind == EndpointKind::kGpu) bandwidths(batch, "sm_read_bandwidth", TransferOp::kRead, bytes);
+    if (one.from.kind == EndpointKind::kGpu) bandwidths(batch, "sm_write_bandwidth", TransferOp::kWrite, bytes);
   }
 
   // Returns whether all transfers ran as fast as alone. Those that did not are then measured alone.
@@ -139,7 +139,7 @@ class Measurement {
     const AtOnce found = at_once({op, batch, bytes, 1}, node::LinkRuns::own_rates);
     bool are_as_alone = true;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (i < found.estimates.size() && node::is_as_alone(found.estimates[i], alone_[std::string(name)])) {
+      if (i < found.estimates.size() && node::matches_solo_rate(found.estimates[i], alone_[std::string(name)])) {
         runs_.put(runs_.values_of(batch[i]), name,
                   [&] { return bandwidth_of(found.estimates[i], name, found.bytes, batch.size()); });
       } else {
@@ -168,11 +168,11 @@ class Measurement {
 
   void near_latencies(const Transfer& transfer) {
     AttributeMap& values = runs_.values_of(transfer);
-    if (transfer.to.kind == PlaceKind::kGpu) {
+    if (transfer.to.kind == EndpointKind::kGpu) {
       latency(transfer, values, "atomic_latency", TransferOp::kAtomic);
       latency(transfer, values, "load_latency", TransferOp::kLoad);
     }
-    if (transfer.from.kind == PlaceKind::kGpu) latency(transfer, values, "store_latency", TransferOp::kStore);
+    if (transfer.from.kind == EndpointKind::kGpu) latency(transfer, values, "store_latency", TransferOp::kStore);
   }
 
   static Attribute bandwidth_of(const Estimate& estimate, std::string_view name, std::uint64_t bytes,
@@ -266,24 +266,25 @@ class Measurement {
     };
   }
 
-  void both_ways(const Batch& batch, TransferOp op, std::string_view alone_name, std::string_view name) {
-    if (batch.size() == 1) return both_ways(batch.front(), op, alone_name, name);
+  void measure_bidirectional(const Batch& batch, TransferOp op, std::string_view alone_name, std::string_view name) {
+    if (batch.size() == 1) return measure_bidirectional(batch.front(), op, alone_name, name);
     TransferProgram program{
         op, {}, bytes_of(*find(runs_.values_of(batch.front()), alone_name)).value_or(kCopyBytes), 1};
     for (const Transfer& there : batch) program.transfers.insert(program.transfers.end(), {there, back_of(there)});
     const std::vector<Estimate> rates = at_once(program, rates_of_pairs(alone_name)).estimates;
     const std::vector<double>& alone = alone_[std::string(name)];
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!rates.empty() && node::is_as_alone(rates[2 * i], alone) && node::is_as_alone(rates[2 * i + 1], alone)) {
+      if (!rates.empty() && node::matches_solo_rate(rates[2 * i], alone) &&
+          node::matches_solo_rate(rates[2 * i + 1], alone)) {
         put_both_ways(batch[i], name, both_ways_of(rates[2 * i], name, batch.size()));
         put_both_ways(back_of(batch[i]), name, both_ways_of(rates[2 * i + 1], name, batch.size()));
       } else {
-        both_ways(batch[i], op, alone_name, name);
+        measure_bidirectional(batch[i], op, alone_name, name);
       }
     }
   }
 
-  void both_ways(const Transfer& there, TransferOp op, std::string_view alone_name, std::string_view name) {
+  void measure_bidirectional(const Transfer& there, TransferOp op, std::string_view alone_name, std::string_view name) {
     const Transfer back = back_of(there);
     const Attribute alone_there = *find(runs_.values_of(there), alone_name);
     const Attribute alone_back = *find(runs_.values_of(back), alone_name);
@@ -328,7 +329,7 @@ void measure_links(Links& links, const NodeOptions& options, NodeReport& report)
   try {
     measurement.each_link();
     measurement.latencies();
-    measurement.both_ways();
+    measurement.measure_bidirectional();
     node::measure_together(runs);
   } catch (const node::Stopped& stopped) {
     report.complete = false;

@@ -41,7 +41,7 @@ Markup cell_html(const Attribute* attribute, const std::string& text) {
 Markup matrix_html(const node::LinkIndex& links, const node::Matrix& matrix) {
   Markup html = markup("<h2 id=\"{}\">{}</h2>\n<div class=\"scroll\"><table>\n<tr><th>from \\ to</th>",
                        matrix.attribute, matrix.title);
-  for (const Place& column : matrix.columns) html += markup("<th scope=\"col\">{}</th>", to_text(column));
+  for (const Endpoint& column : matrix.columns) html += markup("<th scope=\"col\">{}</th>", to_text(column));
   html += "</tr>\n";
   for (const node::Matrix::Row& row : matrix.rows) {
     html += markup("<tr><th scope=\"row\">{}</th>", to_text(row.from));
@@ -83,7 +83,7 @@ Markup together_html(const NodeReport& report) {
   Markup html(
       "<h2>Simultaneous transfers</h2>\n<div class=\"scroll\"><table>\n<tr><th>transfers</th><th>together</th>"
       "<th>slowest vs. alone</th></tr>\n");
-  for (const TogetherReport& entry : report.together) {
+  for (const ConcurrentReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
     const Attribute* share = find(entry.attributes, "min_rate_fraction");
     const bool has = share != nullptr && share->available();
@@ -92,7 +92,7 @@ Markup together_html(const NodeReport& report) {
                    has ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "–");
   }
   html += "</table></div>\n<ul>\n";
-  for (const TogetherReport& entry : report.together) {
+  for (const ConcurrentReport& entry : report.together) {
     for (const std::string& line : node::sharing_texts(entry)) {
       html += markup("<li>{}: {}</li>\n", entry.title, line);
     }

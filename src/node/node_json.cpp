@@ -115,12 +115,12 @@ void check_places(const NodeReport& report) {
   NodeInfo info{.numa_nodes = report.numa_nodes, .peers = report.peers};
   for (const NodeGpuReport& gpu : report.gpus) info.gpus.push_back(gpu.gpu);
   node::check_node(info);
-  std::set<std::pair<Place, Place>> seen;
+  std::set<std::pair<Endpoint, Endpoint>> seen;
   for (std::size_t i = 0; i < report.links.size(); ++i) {
     if (!seen.emplace(report.links[i].from, report.links[i].to).second)
       node::refuse(item_of("links", i), "is listed twice");
-    for (const Place& place : {report.links[i].from, report.links[i].to}) {
-      const std::size_t count = place.kind == PlaceKind::kGpu ? report.gpus.size() : report.numa_nodes.size();
+    for (const Endpoint& place : {report.links[i].from, report.links[i].to}) {
+      const std::size_t count = place.kind == EndpointKind::kGpu ? report.gpus.size() : report.numa_nodes.size();
       if (place.index >= count)
         node::refuse(item_of("links", i), fmt::format("names {}, which the report does not have", to_text(place)));
     }
@@ -154,7 +154,7 @@ std::string node_to_json(const NodeReport& report) {
                      {"attributes", attributes_json(link.attributes)}});
   }
   Json& together = json["together"] = Json::object();
-  for (const TogetherReport& entry : report.together) {
+  for (const ConcurrentReport& entry : report.together) {
     together[entry.id] = {{"title", entry.title}, {"attributes", attributes_json(entry.attributes)}};
   }
   json["gpu_seconds"] = report.gpu_seconds;

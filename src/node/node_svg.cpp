@@ -65,7 +65,7 @@ class Drawing {
   [[nodiscard]] double gpu_x(std::size_t gpu) const { return centre(gpu, report_.gpus.size()); }
   [[nodiscard]] double host_x(std::size_t host) const { return centre(host, report_.numa_nodes.size()); }
 
-  [[nodiscard]] double copy_rate(const Place& from, const Place& to) const {
+  [[nodiscard]] double copy_rate(const Endpoint& from, const Endpoint& to) const {
     const Attribute* attribute = links_.find(from, to, "copy_bandwidth");
     return attribute == nullptr ? 0 : attribute->number().value_or(0);
   }
@@ -85,8 +85,8 @@ class Drawing {
   void host_links() {
     for (std::uint32_t gpu = 0; gpu < report_.gpus.size(); ++gpu) {
       const std::uint32_t host = near_host(report_, gpu, report_.gpus[gpu].gpu.numa_node).index;
-      const double there = copy_rate({PlaceKind::kHost, host}, {PlaceKind::kGpu, gpu});
-      const double back = copy_rate({PlaceKind::kGpu, gpu}, {PlaceKind::kHost, host});
+      const double there = copy_rate({EndpointKind::kHost, host}, {EndpointKind::kGpu, gpu});
+      const double back = copy_rate({EndpointKind::kGpu, gpu}, {EndpointKind::kHost, host});
       const double x = gpu_x(gpu);
       const double middle = (kHostTop + kTall + kGpuTop) / 2;
       text_ += markup(
@@ -108,8 +108,8 @@ class Drawing {
     for (std::uint32_t i = 0; i < report_.gpus.size(); ++i) {
       for (std::uint32_t j = i + 1; j < report_.gpus.size(); ++j) {
         if (!is_direct(i, j)) continue;
-        const double there = copy_rate({PlaceKind::kGpu, i}, {PlaceKind::kGpu, j});
-        const double back = copy_rate({PlaceKind::kGpu, j}, {PlaceKind::kGpu, i});
+        const double there = copy_rate({EndpointKind::kGpu, i}, {EndpointKind::kGpu, j});
+        const double back = copy_rate({EndpointKind::kGpu, j}, {EndpointKind::kGpu, i});
         const double x = (gpu_x(i) + gpu_x(j)) / 2;
         const double top = kGpuTop + kTall;
         const double bottom = top + 34 * (j - i) + 20 * i;

@@ -1,7 +1,7 @@
 // A node's report for a terminal.
 #include <fmt/format.h>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/node.h"
 #include "node/node_view.h"
 #include "report/words/text_table.h"
@@ -19,7 +19,7 @@ std::string heading(const NodeReport& report) {
   if (!report.host_name.empty()) text = report.host_name + ": " + text;
   if (!report.host_cpu.empty()) text += ", " + report.host_cpu;
   if (!report.driver_version.empty()) text += ", driver " + report.driver_version;
-  return visible_line(text);
+  return sanitized_line(text);
 }
 
 // The values that distinguish a GPU from others of its model.
@@ -43,24 +43,24 @@ void add_gpus(const NodeReport& report, int width, std::string& text) {
     std::string line = fmt::format("NUMA node {}", numa.id);
     if (!numa.cpus.empty()) line += fmt::format(", CPUs {}", numa.cpus);
     if (numa.memory_bytes) line += fmt::format(", {:.0f} GiB", static_cast<double>(*numa.memory_bytes) / (1ull << 30));
-    text += report::wrap(fmt::format("host{:<3} ", i), visible_line(line), width);
+    text += report::wrap(fmt::format("host{:<3} ", i), sanitized_line(line), width);
   }
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     std::string line = node::gpu_text(report, i);
     if (const std::string values = gpu_values(report.gpus[i]); !values.empty()) line += "; " + values;
-    text += report::wrap(fmt::format("gpu{:<4} ", i), visible_line(line), width);
+    text += report::wrap(fmt::format("gpu{:<4} ", i), sanitized_line(line), width);
   }
-  for (const std::string& line : node::peer_texts(report)) text += report::wrap("", visible_line(line), width);
+  for (const std::string& line : node::peer_texts(report)) text += report::wrap("", sanitized_line(line), width);
 }
 
 void add_matrix(const node::Matrix& matrix, int width, std::string& text) {
   report::TextTable table;
   table.columns.push_back({"from \\ to", Align::kLeft});
-  for (const Place& column : matrix.columns) table.columns.push_back({to_text(column), Align::kRight});
+  for (const Endpoint& column : matrix.columns) table.columns.push_back({to_text(column), Align::kRight});
   for (const node::Matrix::Row& row : matrix.rows) {
     std::vector<report::Cell>& cells = table.rows.emplace_back();
     cells.push_back({to_text(row.from)});
-    for (const std::string& cell : row.cells) cells.push_back({cell.empty() ? "-" : visible_line(cell)});
+    for (const std::string& cell : row.cells) cells.push_back({cell.empty() ? "-" : sanitized_line(cell)});
   }
   text += "\n" + matrix.title + "\n" + report::render(table, {.width = width});
 }
@@ -73,23 +73,23 @@ void add_together(const NodeReport& report, int width, std::string& text) {
                    {"alone (sum)", Align::kRight},
                    {"slowest vs. alone", Align::kRight}};
   std::string sharing;
-  for (const TogetherReport& entry : report.together) {
+  for (const ConcurrentReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
     const Attribute* share = find(entry.attributes, "min_rate_fraction");
     const auto or_dash = [](const std::string& value) {
-      return value.empty() ? std::string("-") : visible_line(value);
+      return value.empty() ? std::string("-") : sanitized_line(value);
     };
     std::string alone;
     if (const Value* sum = total == nullptr ? nullptr : total->find_detail("alone_bytes_per_second")) {
       alone = report::human_value(*sum, "B/s");
     }
     const bool has_share = share != nullptr && share->available();
-    table.rows.push_back({{visible_line(entry.title)},
+    table.rows.push_back({{sanitized_line(entry.title)},
                           {or_dash(total == nullptr || !total->available() ? "" : report::value_text(*total))},
                           {or_dash(alone)},
                           {has_share ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "-"}});
     for (const std::string& line : node::sharing_texts(entry)) {
-      sharing += report::wrap("  ", visible_line(fmt::format("{}: {}", entry.title, line)), width);
+      sharing += report::wrap("  ", sanitized_line(fmt::format("{}: {}", entry.title, line)), width);
     }
   }
   text += "\n" + report::render(table, {.width = width}) + sharing;
@@ -104,7 +104,7 @@ std::string node_to_text(const NodeReport& report, int width) {
   add_together(report, width, text);
   const std::vector<std::string> remarks = node::remarks_of(report);
   if (!remarks.empty()) text += "\n";
-  for (const std::string& remark : remarks) text += report::wrap("! ", visible_line(remark), width);
+  for (const std::string& remark : remarks) text += report::wrap("! ", sanitized_line(remark), width);
   text += "\n";
   if (!report.links.empty()) {
     text += report::wrap("",

@@ -81,15 +81,15 @@ LinkIndex::LinkIndex(const NodeReport& report) {
   for (const LinkReport& link : report.links) links_.emplace(std::pair(link.from, link.to), &link);
 }
 
-const Attribute* LinkIndex::find(const Place& from, const Place& to, std::string_view name) const {
+const Attribute* LinkIndex::find(const Endpoint& from, const Endpoint& to, std::string_view name) const {
   const auto found = links_.find({from, to});
   return found == links_.end() ? nullptr : gputopo::find(found->second->attributes, name);
 }
 
-std::vector<Place> places_of(const NodeReport& report) {
-  std::vector<Place> places;
-  for (std::uint32_t i = 0; i < report.numa_nodes.size(); ++i) places.push_back({PlaceKind::kHost, i});
-  for (std::uint32_t i = 0; i < report.gpus.size(); ++i) places.push_back({PlaceKind::kGpu, i});
+std::vector<Endpoint> places_of(const NodeReport& report) {
+  std::vector<Endpoint> places;
+  for (std::uint32_t i = 0; i < report.numa_nodes.size(); ++i) places.push_back({EndpointKind::kHost, i});
+  for (std::uint32_t i = 0; i < report.gpus.size(); ++i) places.push_back({EndpointKind::kGpu, i});
   return places;
 }
 
@@ -105,21 +105,21 @@ std::string title_of(const LinkAttributeInfo& info) {
 
 std::vector<Matrix> matrices_of(const NodeReport& report) {
   std::vector<Matrix> matrices;
-  const std::vector<Place> places = places_of(report);
+  const std::vector<Endpoint> places = places_of(report);
   const LinkIndex links(report);
   for (const LinkAttributeInfo& info : link_attributes()) {
     Matrix matrix{.attribute = info.name, .title = title_of(info)};
-    const auto cell = [&](const Place& from, const Place& to) {
+    const auto cell = [&](const Endpoint& from, const Endpoint& to) {
       return cell_text(links.find(from, to, info.name), info.unit);
     };
-    for (const Place& to : places) {
-      if (std::ranges::any_of(places, [&](const Place& from) { return !cell(from, to).empty(); })) {
+    for (const Endpoint& to : places) {
+      if (std::ranges::any_of(places, [&](const Endpoint& from) { return !cell(from, to).empty(); })) {
         matrix.columns.push_back(to);
       }
     }
-    for (const Place& from : places) {
+    for (const Endpoint& from : places) {
       Matrix::Row row{.from = from, .cells = {}};
-      for (const Place& to : matrix.columns) row.cells.push_back(cell(from, to));
+      for (const Endpoint& to : matrix.columns) row.cells.push_back(cell(from, to));
       const bool has_any = std::ranges::any_of(row.cells, [](const std::string& text) { return !text.empty(); });
       if (has_any) matrix.rows.push_back(std::move(row));
     }
@@ -182,7 +182,7 @@ std::vector<std::string> peer_texts(const NodeReport& report) {
   return texts;
 }
 
-std::vector<std::string> sharing_texts(const TogetherReport& entry) {
+std::vector<std::string> sharing_texts(const ConcurrentReport& entry) {
   const Attribute* share = find(entry.attributes, "min_rate_fraction");
   const std::vector<std::string>* shared = share == nullptr ? nullptr : names_in(*share, "sharing_pairs");
   if (shared == nullptr) return {};
@@ -217,7 +217,7 @@ std::vector<std::string> remarks_of(const NodeReport& report) {
   for (const LinkReport& link : report.links) {
     add_lacking(link.attributes, fmt::format("{} to {}", to_text(link.from), to_text(link.to)), reasons);
   }
-  for (const TogetherReport& entry : report.together) add_lacking(entry.attributes, entry.title, reasons);
+  for (const ConcurrentReport& entry : report.together) add_lacking(entry.attributes, entry.title, reasons);
   for (const auto& [reason, lacking] : reasons) {
     constexpr std::size_t kNamed = 3;
     const std::size_t named = std::min(kNamed, lacking.where.size());

@@ -12,17 +12,17 @@
 namespace gputopo::node {
 
 // The places of the node, hosts first.
-[[nodiscard]] std::vector<Place> places_of(const NodeReport& report);
+[[nodiscard]] std::vector<Endpoint> places_of(const NodeReport& report);
 
 // Finds links by their ends in logarithmic time: reports of large nodes have tens of thousands.
 class LinkIndex {
  public:
   explicit LinkIndex(const NodeReport& report);
   // Null if there is no such link or value.
-  [[nodiscard]] const Attribute* find(const Place& from, const Place& to, std::string_view name) const;
+  [[nodiscard]] const Attribute* find(const Endpoint& from, const Endpoint& to, std::string_view name) const;
 
  private:
-  std::map<std::pair<Place, Place>, const LinkReport*> links_;
+  std::map<std::pair<Endpoint, Endpoint>, const LinkReport*> links_;
 };
 
 // A table of one attribute, from the row's place to the column's. It has no empty rows.
@@ -30,10 +30,10 @@ struct Matrix {
   std::string_view attribute;
   std::string title;  // with the unit: "Copy engine bandwidth, one way, GB/s"
   struct Row {
-    Place from;
+    Endpoint from;
     std::vector<std::string> cells;  // by column; "" if there is no value
   };
-  std::vector<Place> columns;
+  std::vector<Endpoint> columns;
   std::vector<Row> rows;
 };
 // Returns only matrices that have values.
@@ -50,7 +50,7 @@ struct Matrix {
 [[nodiscard]] std::vector<std::string> peer_texts(const NodeReport& report);
 
 // One line for each group of simultaneous transfers that share a resource. Empty if none do, or if nobody tested it.
-[[nodiscard]] std::vector<std::string> sharing_texts(const TogetherReport& entry);
+[[nodiscard]] std::vector<std::string> sharing_texts(const ConcurrentReport& entry);
 
 // One line for each reason why something is missing or doubtful.
 [[nodiscard]] std::vector<std::string> remarks_of(const NodeReport& report);

@@ -88,7 +88,7 @@ std::uint32_t registers_of(OperandType type) {
   }
 }
 
-std::uint32_t warps_together(OperandType type) {
+std::uint32_t warps_per_operation(OperandType type) {
   constexpr std::uint32_t kWarpgroupWarps = 4;
   switch (type) {
     case OperandType::kWarpgroupSmall:

@@ -1,7 +1,7 @@
 #include "program/access_fields.h"
 
 #include "file/limits.h"
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -46,7 +46,7 @@ void validate_kind(const AccessProgram& program) {
           "must be a multiple of 16 up to 2^20");
 }
 
-std::string misfit(const AccessProgram&, const AccessResult& result) {
+std::string result_mismatch(const AccessProgram&, const AccessResult& result) {
   if (result.blocks < 1 || result.blocks > limits::kMaxSms) {
     return fmt::format("has {} blocks, but only 1 to {} can run", result.blocks, limits::kMaxSms);
   }

@@ -36,6 +36,6 @@ void visit_fields(Is<AccessResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const AccessProgram& program);
-[[nodiscard]] std::string misfit(const AccessProgram& program, const AccessResult& result);
+[[nodiscard]] std::string result_mismatch(const AccessProgram& program, const AccessResult& result);
 
 }  // namespace gputopo

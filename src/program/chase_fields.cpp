@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -27,12 +27,12 @@ void validate_local(const ChaseProgram& program, std::size_t index, const std::s
           "must be a multiple of 128 in local memory, where 128 bytes hold one word of each lane of a warp");
   require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 in local memory");
   require(array.stagger_bytes == 0, field + ".stagger_bytes", "must be 0 in local memory");
-  const ChaseActor* walker = nullptr;
+  const ChaseActor* page_chaser = nullptr;
   for (const ChaseStep& step : program.steps) {
     if (step.array != index || step.actor >= program.actors.size()) continue;
     const ChaseActor& actor = program.actors[step.actor];
-    if (walker == nullptr) walker = &actor;
-    require(actor.warp == walker->warp && actor.sm == walker->sm, field,
+    if (page_chaser == nullptr) page_chaser = &actor;
+    require(actor.warp == page_chaser->warp && actor.sm == page_chaser->sm, field,
             "must be accessed by only one warp, because each warp has its own local memory");
   }
 }
@@ -177,7 +177,7 @@ void validate_kind(const ChaseProgram& program) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_step(program, i);
 }
 
-std::string misfit(const ChaseProgram& program, const ChaseResult& result) {
+std::string result_mismatch(const ChaseProgram& program, const ChaseResult& result) {
   if (result.steps.size() != program.steps.size()) return kNotEachStep;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (std::string wrong = step_misfit(program, program.steps[i], result.steps[i]); !wrong.empty()) {

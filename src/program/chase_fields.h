@@ -70,6 +70,6 @@ void visit_fields(Is<ChaseResult> auto& result, auto&& visit) {
 void validate_kind(const ChaseProgram& program);
 
 // Why no device could give this answer ("steps[3] has 7 latencies, but its program keeps 8"); empty if one could.
-[[nodiscard]] std::string misfit(const ChaseProgram& program, const ChaseResult& result);
+[[nodiscard]] std::string result_mismatch(const ChaseProgram& program, const ChaseResult& result);
 
 }  // namespace gputopo

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -66,7 +66,7 @@ void validate_kind(const ClusterProgram& program) {
   }
 }
 
-std::string misfit(const ClusterProgram& program, const ClusterResult& result) {
+std::string result_mismatch(const ClusterProgram& program, const ClusterResult& result) {
   if (result.cycles.empty()) return "has no cluster";
   if (result.cycles.size() > 1 && !program.every_sm) return "has several clusters, but only one ran";
   if (result.sms.size() != result.cycles.size() * program.cluster_size) return "does not have one SM for each block";

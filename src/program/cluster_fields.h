@@ -35,6 +35,6 @@ void visit_fields(Is<ClusterResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const ClusterProgram& program);
-[[nodiscard]] std::string misfit(const ClusterProgram& program, const ClusterResult& result);
+[[nodiscard]] std::string result_mismatch(const ClusterProgram& program, const ClusterResult& result);
 
 }  // namespace gputopo

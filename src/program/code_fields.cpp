@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -80,7 +80,7 @@ void validate_kind(const InstructionProgram& program) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
 }
 
-std::string misfit(const InstructionProgram& program, const InstructionResult& result) {
+std::string result_mismatch(const InstructionProgram& program, const InstructionResult& result) {
   if (result.sms.size() != program.actors.size()) return "does not have one SM for each actor";
   if (result.pass_cycles.size() != program.steps.size()) return kNotEachStep;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {

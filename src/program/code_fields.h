@@ -44,6 +44,6 @@ void visit_fields(Is<InstructionResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const InstructionProgram& program);
-[[nodiscard]] std::string misfit(const InstructionProgram& program, const InstructionResult& result);
+[[nodiscard]] std::string result_mismatch(const InstructionProgram& program, const InstructionResult& result);
 
 }  // namespace gputopo

@@ -18,7 +18,7 @@ void visit_fields(Is<ProgramResult> auto& result, auto&& visit) {
   visit("clock", result.sm_clock_mhz);
   visit("carve_out", result.shared_carve_out_bytes);
   visit("undisturbed", result.undisturbed, true);
-  visit("company", result.had_company, false);
+  visit("company", result.had_contention, false);
   visit("started", result.started_seconds, 0.0);
 }
 

@@ -1,11 +1,11 @@
 #include "program/launch_fields.h"
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
 
-std::string_view to_string(LaunchWay way) { return name_of(way); }
+std::string_view to_string(LaunchMethod way) { return name_of(way); }
 
 void validate_kind(const LaunchProgram& program) {
   require(program.launches >= 1 && program.launches <= kMaxLaunches, "launches", "must be 1 to 4096");
@@ -15,7 +15,7 @@ void validate_kind(const LaunchProgram& program) {
           "argument_bytes", "must be a multiple of 8 from 8 to 65536");
 }
 
-std::string misfit(const LaunchProgram&, const LaunchResult& result) {
+std::string result_mismatch(const LaunchProgram&, const LaunchResult& result) {
   return amount_misfit({result.seconds, result.submit_seconds});
 }
 

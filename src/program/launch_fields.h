@@ -9,7 +9,7 @@
 namespace gputopo {
 
 template <>
-inline constexpr auto kNames<LaunchWay> = std::to_array<std::string_view>({"calls", "graph"});
+inline constexpr auto kNames<LaunchMethod> = std::to_array<std::string_view>({"calls", "graph"});
 
 void visit_fields(Is<LaunchProgram> auto& program, auto&& visit) {
   visit("way", program.way);
@@ -23,6 +23,6 @@ void visit_fields(Is<LaunchResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const LaunchProgram& program);
-[[nodiscard]] std::string misfit(const LaunchProgram& program, const LaunchResult& result);
+[[nodiscard]] std::string result_mismatch(const LaunchProgram& program, const LaunchResult& result);
 
 }  // namespace gputopo

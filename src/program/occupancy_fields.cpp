@@ -1,6 +1,6 @@
 #include "program/occupancy_fields.h"
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -15,7 +15,7 @@ void validate_kind(const OccupancyProgram& program) {
   require(program.stay_cycles >= 1 && program.stay_cycles <= kMaxStayCycles, "stay", "must be 1 to 10000000");
 }
 
-std::string misfit(const OccupancyProgram& program, const OccupancyResult& result) {
+std::string result_mismatch(const OccupancyProgram& program, const OccupancyResult& result) {
   const std::size_t sms = result.sms.size();
   if (sms == 0) return "has no SM";
   if (result.resident.size() != sms) return "does not have one block count for each SM";

@@ -29,6 +29,6 @@ void visit_fields(Is<OccupancyResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const OccupancyProgram& program);
-[[nodiscard]] std::string misfit(const OccupancyProgram& program, const OccupancyResult& result);
+[[nodiscard]] std::string result_mismatch(const OccupancyProgram& program, const OccupancyResult& result);
 
 }  // namespace gputopo

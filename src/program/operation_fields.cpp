@@ -5,7 +5,7 @@
 
 #include "gputopo/program/cluster.h"
 #include "gputopo/program/operation_duration.h"
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -68,7 +68,7 @@ void validate_kind(const OperationProgram& program) {
   require(program.sides >= 1 && program.sides <= kMaxOperationSides && std::has_single_bit(program.sides), "sides",
           "must be 1, 2, 4, 8, 16 or 32");
   require(program.sides == 1 || program.streams == 1, "sides", "must be 1 if there are several streams");
-  const std::uint32_t together = warps_together(info_of(program.operation).type);
+  const std::uint32_t together = warps_per_operation(info_of(program.operation).type);
   require(program.warps % together == 0, "warps",
           "must be a multiple of 4, because 4 warps perform this operation together");
   require(together == 1 || program.warps <= kMaxWarpgroupWarps, "warps", "must be 4 or 8 for this operation");
@@ -76,14 +76,14 @@ void validate_kind(const OperationProgram& program) {
           "must be 1 for an operation that several warps perform together");
   require(together == 1 || program.sides == 1, "sides",
           "must be 1 for an operation that several warps perform together");
-  require(!program.beside || warps_together(info_of(*program.beside).type) == 1, "beside",
+  require(!program.beside || warps_per_operation(info_of(*program.beside).type) == 1, "beside",
           "must name an operation that one warp performs alone");
   require(program.cluster_size <= kMaxClusterBlocks, "cluster_size", "must be 0 to 16");
   require(program.cluster_size == 0 || !program.every_sm, "cluster_size", "must be 0 if every_sm is set");
   require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");
 }
 
-std::string misfit(const OperationProgram& program, const OperationResult& result) {
+std::string result_mismatch(const OperationProgram& program, const OperationResult& result) {
   if (!result.refusal.empty()) return result.cycles.empty() ? "" : "has times for an operation that was refused";
   if (result.cycles.empty()) return "has no block";
   const std::size_t most = std::max(program.cluster_size, 1u);

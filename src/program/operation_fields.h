@@ -36,6 +36,6 @@ void visit_fields(Is<OperationResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const OperationProgram& program);
-[[nodiscard]] std::string misfit(const OperationProgram& program, const OperationResult& result);
+[[nodiscard]] std::string result_mismatch(const OperationProgram& program, const OperationResult& result);
 
 }  // namespace gputopo

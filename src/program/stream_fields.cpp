@@ -1,6 +1,6 @@
 #include "program/stream_fields.h"
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -33,7 +33,7 @@ void validate_kind(const StreamProgram& program) {
   require(writable || program.op == StreamOp::kRead, "op", "must be 'read' in a read-only space");
 }
 
-std::string misfit(const StreamProgram&, const StreamResult& result) {
+std::string result_mismatch(const StreamProgram&, const StreamResult& result) {
   return amount_misfit({result.seconds, result.cycles});
 }
 

@@ -34,6 +34,6 @@ void visit_fields(Is<StreamResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const StreamProgram& program);
-[[nodiscard]] std::string misfit(const StreamProgram& program, const StreamResult& result);
+[[nodiscard]] std::string result_mismatch(const StreamProgram& program, const StreamResult& result);
 
 }  // namespace gputopo

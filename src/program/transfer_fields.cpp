@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/misfit.h"
+#include "program/result_mismatch.h"
 #include "program/text.h"
 #include "program/validation.h"
 
@@ -19,10 +19,10 @@ bool works_at_a_gpu(const TransferProgram& program) {
       case TransferOp::kRead:
       case TransferOp::kLoad:
       case TransferOp::kAtomic:
-        return transfer.to.kind == PlaceKind::kGpu;
+        return transfer.to.kind == EndpointKind::kGpu;
       case TransferOp::kWrite:
       case TransferOp::kStore:
-        return transfer.from.kind == PlaceKind::kGpu;
+        return transfer.from.kind == EndpointKind::kGpu;
     }
     return false;
   });
@@ -30,9 +30,9 @@ bool works_at_a_gpu(const TransferProgram& program) {
 
 }  // namespace
 
-std::string_view to_string(PlaceKind kind) { return name_of(kind); }
+std::string_view to_string(EndpointKind kind) { return name_of(kind); }
 std::string_view to_string(TransferOp op) { return name_of(op); }
-std::string to_text(const Place& place) { return fmt::format("{}{}", name_of(place.kind), place.index); }
+std::string to_text(const Endpoint& place) { return fmt::format("{}{}", name_of(place.kind), place.index); }
 
 bool is_latency(TransferOp op) {
   return op == TransferOp::kLoad || op == TransferOp::kAtomic || op == TransferOp::kStore;
@@ -50,7 +50,7 @@ void validate(const TransferProgram& program) {
   require(!is_latency(program.op) || program.bytes >= 2 * kTransferStride, "bytes", "must be at least 512 for chains");
   for (const Transfer& transfer : program.transfers) {
     require(transfer.from != transfer.to, "transfers", "must have two different ends");
-    require(transfer.from.kind == PlaceKind::kGpu || transfer.to.kind == PlaceKind::kGpu, "transfers",
+    require(transfer.from.kind == EndpointKind::kGpu || transfer.to.kind == EndpointKind::kGpu, "transfers",
             "must have a GPU at one end");
     require(program.op != TransferOp::kPageableCopy || transfer.from.kind != transfer.to.kind, "transfers",
             "must have the host at one end for this operation");
@@ -58,7 +58,7 @@ void validate(const TransferProgram& program) {
   require(works_at_a_gpu(program), "transfers", "must have a GPU at the end that performs this operation");
 }
 
-std::string misfit(const TransferProgram& program, const TransferResult& result) {
+std::string result_mismatch(const TransferProgram& program, const TransferResult& result) {
   if (is_latency(program.op)) {
     if (result.seconds.empty()) return "has no SM";
     if (result.seconds.size() > limits::kMaxSms) return "has more SMs than any GPU";

@@ -9,7 +9,7 @@
 namespace gputopo {
 
 template <>
-inline constexpr std::array<std::string_view, 2> kNames<PlaceKind>{"host", "gpu"};
+inline constexpr std::array<std::string_view, 2> kNames<EndpointKind>{"host", "gpu"};
 template <>
 inline constexpr std::array<std::string_view, 7> kNames<TransferOp>{"copy", "pageable_copy", "read", "write",
                                                                     "load", "atomic",        "store"};
@@ -29,6 +29,6 @@ void visit_fields(Is<TransferProgram> auto& program, auto&& visit) {
 }
 
 // Explains why `result` cannot answer the program; empty if it can.
-[[nodiscard]] std::string misfit(const TransferProgram& program, const TransferResult& result);
+[[nodiscard]] std::string result_mismatch(const TransferProgram& program, const TransferResult& result);
 
 }  // namespace gputopo

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare/compare.h"
@@ -143,11 +143,11 @@ std::string spread_text(const std::vector<NamedReport>& reports, const std::vect
   report::TextTable table;
   table.columns = {{"value", report::Align::kLeft}, {"spread", report::Align::kRight}};
   for (const std::string& name : report::short_names(reports)) {
-    table.columns.push_back({visible_line(name), report::Align::kRight});
+    table.columns.push_back({sanitized_line(name), report::Align::kRight});
   }
   for (const report::SpreadRow& row : rows) {
     std::vector<report::Cell>& cells = table.rows.emplace_back();
-    cells.push_back({visible_line(fmt::format("{} {}", row.title, readable(row.attribute))), report::Tone::kStrong});
+    cells.push_back({sanitized_line(fmt::format("{} {}", row.title, readable(row.attribute))), report::Tone::kStrong});
     cells.push_back({report::significant(100 * row.spread, 3) + "%"});
     for (const Attribute* attribute : row.each) cells.push_back({spread_cell(attribute)});
   }
@@ -170,15 +170,16 @@ std::string differences_text(const Comparison& comparison, const TerminalStyle& 
   std::string group;
   for (const Difference& difference : comparison.differences) {
     if (difference.group != group) {
-      text += fmt::format("\n{}\n", report::paint(visible_line(difference.title), report::Tone::kStrong, style.colour));
+      text +=
+          fmt::format("\n{}\n", report::paint(sanitized_line(difference.title), report::Tone::kStrong, style.colour));
       group = difference.group;
     }
     const std::string relative = report::change_text(difference);
     const std::string heading =
-        visible_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
+        sanitized_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
     text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
-    text += report::wrap("    - ", visible_line(report::side_text(difference.first)), style.width);
-    text += report::wrap("    + ", visible_line(report::side_text(difference.second)), style.width);
+    text += report::wrap("    - ", sanitized_line(report::side_text(difference.first)), style.width);
+    text += report::wrap("    + ", sanitized_line(report::side_text(difference.second)), style.width);
   }
   return text;
 }
@@ -194,17 +195,17 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
     for (const std::size_t r : {std::size_t{0}, i}) {
       text += report::wrap(
           r == 0 ? "- " : "+ ",
-          visible_line(fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
-                                   report::when(reports[r].topology))),
+          sanitized_line(fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
+                                     report::when(reports[r].topology))),
           style.width);
     }
     for (const std::string& note : comparison.all_notes()) {
       text +=
-          report::paint(report::wrap("Note: ", visible_line(note), style.width), report::Tone::kAlert, style.colour);
+          report::paint(report::wrap("Note: ", sanitized_line(note), style.width), report::Tone::kAlert, style.colour);
     }
     text += differences_text(comparison, style);
-    text +=
-        (comparison.differences.empty() ? "" : "\n") + report::wrap("", visible_line(verdict(comparison)), style.width);
+    text += (comparison.differences.empty() ? "" : "\n") +
+            report::wrap("", sanitized_line(verdict(comparison)), style.width);
   }
   return reports.size() > 2 ? text + spread_text(reports, comparisons, style) : text;
 }
@@ -242,17 +243,17 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
 }
 
 std::string diff_to_html(const std::vector<NamedReport>& reports) {
-  std::vector<NamedReport> thinned = reports;
-  for (NamedReport& report : thinned) {
-    report.topology = report::thinned_to(report.topology, report::kMaxNumbersOfPage / thinned.size());
+  std::vector<NamedReport> downsampled = reports;
+  for (NamedReport& report : downsampled) {
+    report.topology = report::thinned_to(report.topology, report::kMaxNumbersOfPage / downsampled.size());
   }
-  const std::vector<Comparison> comparisons = compare_all(thinned);
+  const std::vector<Comparison> comparisons = compare_all(downsampled);
   report::Page page;
   page.title = "Differences - gputopo";
-  for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
-  Markup body = spread_section(thinned, comparisons) + report::curves_section(reports, page.charts);
-  const report::PlotPairs pairs = report::plot_pairs(thinned, comparisons, page.charts);
-  const std::vector<std::string> names = report::short_names(thinned);
+  for (const NamedReport& report : downsampled) page.reports.push_back(&report.topology);
+  Markup body = spread_section(downsampled, comparisons) + report::curves_section(reports, page.charts);
+  const report::PlotPairs pairs = report::plot_pairs(downsampled, comparisons, page.charts);
+  const std::vector<std::string> names = report::short_names(downsampled);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
     body += markup("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n", i,

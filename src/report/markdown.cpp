@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/report.h"
 #include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/chart.h"
@@ -21,7 +21,7 @@ namespace {
 // Escapes Markdown and puts the text on one line: names come from devices and files and are untrusted.
 std::string plain(std::string_view text) {
   std::string result;
-  for (const char c : visible_line(text)) {
+  for (const char c : sanitized_line(text)) {
     if (std::string_view("\\`*_{}[]#!|~").find(c) != std::string_view::npos) result += '\\';
     if (c == '<') {
       result += "&lt;";
@@ -103,7 +103,7 @@ std::string hierarchy(const Topology& topology, const std::vector<const MemoryEl
 std::string values(const AttributeMap& attributes) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, attribute] : attributes) {
-    if (report::is_silent(attribute)) continue;
+    if (report::needs_no_reason(attribute)) continue;
     const std::string name = plain(report::readable(id));
     if (!attribute.available()) {
       rows.push_back(
@@ -159,7 +159,7 @@ std::string plots(const std::string& title, const AttributeMap& attributes) {
   // More points would overlap in a picture of this size.
   constexpr std::size_t kMaxRowsDrawn = 500;
   for (const auto& [id, whole] : attributes) {
-    const Attribute attribute = report::thinned(whole, kMaxRowsDrawn);
+    const Attribute attribute = report::downsampled(whole, kMaxRowsDrawn);
     const std::string name = title + ": " + report::readable(id);
     for (const report::Chart& chart : report::charts_of(name, report::readable(id), attribute)) {
       text += image(chart.title, report::plot_svg(chart)) + "\n";
@@ -181,7 +181,7 @@ std::string to_markdown(const Topology& topology) {
   for (const report::Chart& curve : report::titled_curves(topology)) {
     text += image(curve.title, report::plot_svg(curve)) + "\n";
   }
-  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  const std::vector<const MemoryElement*> elements = report::elements_with_values(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
   if (const std::vector<report::Advice> advice = report::advice_of(topology); !advice.empty()) {
     text += "## Tuning advice\n\n";

@@ -128,7 +128,7 @@ std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std:
   const double gap = levels.far_cycles - levels.near_cycles;
   if (gap < std::max(parameters.least_gap_cycles, parameters.least_gap * levels.near_cycles)) return std::nullopt;
   draw_boundary(near, far, levels);
-  levels.told_apart = levels.misjudged <= parameters.misjudged;
+  levels.is_distinguishable = levels.misjudged <= parameters.misjudged;
   return levels;
 }
 
@@ -208,7 +208,7 @@ std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std
   for (std::size_t i = 0; i < unsure.value_or(levels.size()); ++i) {
     const std::optional<CloseLevels> found = find_close_levels(footprints, levels[i], parameters_of(i));
     if (!found) continue;
-    if (!found->told_apart) {
+    if (!found->is_distinguishable) {
       unsure = i;
       break;
     }

@@ -53,7 +53,7 @@ struct CloseLevels {
   double far_cycles = 0;
   double boundary_cycles = 0;
   double misjudged = 0;  // part of the loads of either level on the other's side
-  bool told_apart = false;
+  bool is_distinguishable = false;
 };
 
 // Finds two levels within the band of one, from one histogram per footprint, ascending. Nothing if it is one level.

@@ -7,12 +7,12 @@
 
 namespace gputopo::stats {
 
-double chance_of_more_successes(std::uint64_t successes, std::uint64_t trials, double chance) {
+double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double chance) {
   const boost::math::binomial_distribution<double, InDouble> distribution(static_cast<double>(trials), chance);
   return cdf(complement(distribution, static_cast<double>(successes)));
 }
 
-double chance_of_larger_chi_squared(double value, double degrees_of_freedom) {
+double chi_squared_upper_tail(double value, double degrees_of_freedom) {
   const boost::math::chi_squared_distribution<double, InDouble> distribution(degrees_of_freedom);
   return cdf(complement(distribution, value));
 }

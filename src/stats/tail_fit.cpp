@@ -206,7 +206,7 @@ ScoreFit fit_scores(std::span<const double> scores, const TailParameters& parame
   return {.scale = std::max(chosen.scales.front(), 1.0), .freedom = chosen.freedom};
 }
 
-double find_threshold(std::vector<double> p_values, std::size_t tests, double rate) {
+double benjamini_hochberg_threshold(std::vector<double> p_values, std::size_t tests, double rate) {
   std::ranges::sort(p_values);
   double threshold = 0;
   for (std::size_t i = 0; i < p_values.size(); ++i) {

@@ -60,6 +60,6 @@ struct ScoreFit {
 // Benjamini and Hochberg (1995): the largest p-value that is still a find, if at most the part `rate` of all finds may
 // be false. If there is nothing to find, `rate` bounds the chance of any find. `tests` may exceed the number of
 // `p_values`; the missing ones count as large. 0: no finds.
-[[nodiscard]] double find_threshold(std::vector<double> p_values, std::size_t tests, double rate);
+[[nodiscard]] double benjamini_hochberg_threshold(std::vector<double> p_values, std::size_t tests, double rate);
 
 }  // namespace gputopo::stats

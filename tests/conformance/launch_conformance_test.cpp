@@ -8,7 +8,7 @@ namespace {
 
 TEST_P(DeviceConformance, LaunchesAreTimedByTheHost) {
   on_device([](Device& device) {
-    for (const LaunchWay way : {LaunchWay::kCalls, LaunchWay::kGraph}) {
+    for (const LaunchMethod way : {LaunchMethod::kCalls, LaunchMethod::kGraph}) {
       try {
         const auto result = std::get<LaunchResult>(run_one(device, LaunchProgram{.way = way, .launches = 4}).data);
         EXPECT_GT(result.submit_seconds, 0);

@@ -104,7 +104,7 @@ TEST_P(DeviceConformance, AnOperationThatIsNotThereCostsNoOther) {
     std::vector<Program> programs;
     for (const OperationInfo& operation : operation_catalogue()) {
       OperationProgram program{.operation = operation.id};
-      program.warps = warps_together(operation.type);
+      program.warps = warps_per_operation(operation.type);
       programs.emplace_back(program);
     }
     try {

@@ -86,11 +86,11 @@ TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
   EXPECT_TRUE(report.gpus[0].report.has_value());
   EXPECT_FALSE(report.gpus[1].report.has_value());
   EXPECT_THAT(report.gpus[1].failure, HasSubstr("another process holds this GPU"));
-  const LinkReport* link = report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 1});
+  const LinkReport* link = report.link({EndpointKind::kHost, 0}, {EndpointKind::kGpu, 1});
   ASSERT_NE(link, nullptr);
   EXPECT_THAT(find(link->attributes, "copy_bandwidth")->detail, HasSubstr("gpu1 could not be opened"));
   EXPECT_TRUE(
-      find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
+      find(report.link({EndpointKind::kHost, 0}, {EndpointKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
 }
 
 // The management library lists more GPUs than the driver shows to this process, or fewer.
@@ -120,10 +120,12 @@ TEST(CliNode, OpensLinksWhileItMeasuresOtherGpus) {
     return read_node_json(read_file(folder.file("n.json")));
   };
   const NodeReport both = report_of("gpus=2", 0);
-  EXPECT_TRUE(find(both.link({PlaceKind::kGpu, 0}, {PlaceKind::kGpu, 1})->attributes, "copy_bandwidth")->available());
+  EXPECT_TRUE(
+      find(both.link({EndpointKind::kGpu, 0}, {EndpointKind::kGpu, 1})->attributes, "copy_bandwidth")->available());
   const NodeReport one = report_of("second_is_busy", 3);
-  EXPECT_TRUE(find(one.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
-  EXPECT_THAT(find(one.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 1})->attributes, "copy_bandwidth")->detail,
+  EXPECT_TRUE(
+      find(one.link({EndpointKind::kHost, 0}, {EndpointKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
+  EXPECT_THAT(find(one.link({EndpointKind::kHost, 0}, {EndpointKind::kGpu, 1})->attributes, "copy_bandwidth")->detail,
               HasSubstr("gpu1 could not be opened"));
 }
 
@@ -223,7 +225,7 @@ TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   ASSERT_THAT(report.gpus, SizeIs(1));
   EXPECT_TRUE(report.gpus[0].report.has_value());
-  const LinkReport* link = report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0});
+  const LinkReport* link = report.link({EndpointKind::kHost, 0}, {EndpointKind::kGpu, 0});
   EXPECT_TRUE(find(link->attributes, "copy_bandwidth")->available());
   EXPECT_TRUE(find(link->attributes, "load_latency")->available());
 }

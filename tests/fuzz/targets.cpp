@@ -10,7 +10,7 @@
 #include "device/replay/replay.h"
 #include "device/sim/machine_file.h"
 #include "device/sim/sim_device.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "fleet/findings.h"
 #include "fleet/findings_html.h"
 #include "fleet/findings_json.h"
@@ -178,14 +178,14 @@ void hold(bool holds, const std::string& what) {
 }
 
 void check_forms(const std::string& text) {
-  const std::string line = visible_line(text);
-  hold(visible_line(line) == line && line.find('\n') == std::string::npos, "a line is not visible: " + text);
-  hold(visible_text(visible_text(text)) == visible_text(text), "a text is not visible: " + text);
+  const std::string line = sanitized_line(text);
+  hold(sanitized_line(line) == line && line.find('\n') == std::string::npos, "a line is not visible: " + text);
+  hold(sanitized_text(sanitized_text(text)) == sanitized_text(text), "a text is not visible: " + text);
   hold(report::escaped(text).find_first_of("<>\"'\x1b") == std::string::npos, "markup is not escaped: " + text);
   const std::string cell = report::csv_field(text);
   const bool is_formula = !cell.empty() && std::string_view("=@\t\r").find(cell.front()) != std::string_view::npos;
   hold(!is_formula && !cell.starts_with("\"="), "a cell is a formula: " + text);
-  hold(visible_text(cell) == cell, "a cell is not visible: " + text);
+  hold(sanitized_text(cell) == cell, "a cell is not visible: " + text);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(GoldenReport, Plots) {
   std::set<Plot> seen;
   for (const MemoryElement& element : topology.memory) {
     for (const auto& [id, whole] : element.attributes) {
-      const Attribute attribute = report::thinned(whole, 100);
+      const Attribute attribute = report::downsampled(whole, 100);
       for (const report::Chart& chart : report::charts_of(element.title + ": " + id, id, attribute)) {
         constexpr std::size_t kMaxCells = 2000;
         if (chart.samples.row_count() > kMaxCells) continue;

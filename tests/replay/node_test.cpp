@@ -6,11 +6,11 @@
 namespace gputopo {
 namespace {
 
-constexpr Place kHost{PlaceKind::kHost, 0};
-constexpr Place kGpu0{PlaceKind::kGpu, 0};
-constexpr Place kGpu1{PlaceKind::kGpu, 1};
+constexpr Endpoint kHost{EndpointKind::kHost, 0};
+constexpr Endpoint kGpu0{EndpointKind::kGpu, 0};
+constexpr Endpoint kGpu1{EndpointKind::kGpu, 1};
 
-double value_of(const NodeReport& report, const Place& from, const Place& to, const char* name) {
+double value_of(const NodeReport& report, const Endpoint& from, const Endpoint& to, const char* name) {
   const LinkReport* link = report.link(from, to);
   const Attribute* attribute = link == nullptr ? nullptr : find(link->attributes, name);
   return attribute == nullptr ? 0 : attribute->number().value_or(0);
@@ -37,7 +37,7 @@ TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
   constexpr double kWithin = 0.03;
   std::size_t pairs = 0;
   for (const LinkReport& link : report.links) {
-    if (link.from.kind != PlaceKind::kGpu || link.to.kind != PlaceKind::kGpu) continue;
+    if (link.from.kind != EndpointKind::kGpu || link.to.kind != EndpointKind::kGpu) continue;
     ++pairs;
     EXPECT_NEAR(value_of(report, link.from, link.to, "copy_bandwidth"), 394e9, kWithin * 394e9);
     EXPECT_NEAR(value_of(report, link.from, link.to, "sm_read_bandwidth"), 376e9, kWithin * 376e9);
@@ -46,7 +46,7 @@ TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
   EXPECT_EQ(pairs, recorded()->info().peers.size());
   // A GPU's link limits its total, however many other GPUs take part.
   std::size_t totals = 0;
-  for (const TogetherReport& entry : report.together) {
+  for (const ConcurrentReport& entry : report.together) {
     if (entry.id != "one_to_all" && entry.id != "all_to_one") continue;
     ++totals;
     const Attribute* total = find(entry.attributes, "together_bandwidth");

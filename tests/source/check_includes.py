@@ -77,7 +77,7 @@ def layer_of(path):
 
 
 def folder_of(path):
-    """The folder of a file of src within its layer: "bench" of "probe/bench/lab.h", "" of "report/formats.h"."""
+    """The folder of a file of src within its layer: "bench" of "probe/bench/probe_runner.h", "" of "report/formats.h"."""
     return "/".join(path.split("/")[1:-1])
 
 

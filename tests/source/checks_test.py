@@ -31,7 +31,7 @@ class Includes(unittest.TestCase):
             src_cli_a_cpp='#include "gputopo/discover.h"\n#include "report/b.h"\n',
             src_report_b_h='#include <vector>\n#include "gputopo/model.h"\n',
             src_probe_c_cpp='#include "gputopo/device.h"\n#include "gputopo/program/chase.h"\n#include "stats/d.h"\n',
-            src_stats_d_h='// #include "probe/bench/lab.h"\n',
+            src_stats_d_h='// #include "probe/bench/probe_runner.h"\n',
             include_gputopo_discover_h='#include "gputopo/device.h"\n',
             include_gputopo_device_h='#include "gputopo/program.h"\n',
             include_gputopo_program_h='#include "gputopo/program/chase.h"\n',

@@ -49,7 +49,7 @@ bool is_in_range(const sim::MachineSpec& machine, const ElementInfo& element, co
        .depth = element.depth,
        .is_shared = is_shared,
        .limit_bytes = element.space == Space::kConstant ? machine.info.constant_bytes.value_or(64 << 10) : 0,
-       .told_bytes = is_shared ? machine.info.l2_bytes.value_or(0) : 0});
+       .reported_bytes = is_shared ? machine.info.l2_bytes.value_or(0) : 0});
   const std::uint64_t bytes = cache.size_bytes / cache.partitions;
   const sim::CacheSpec* next = cache_at(machine, *element.space, element.depth + 1);
   const bool is_alone = next == nullptr || next->size_bytes / next->partitions > range.high;

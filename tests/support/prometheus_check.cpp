@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::test {
 namespace {

@@ -14,9 +14,9 @@
 
 namespace gputopo::test {
 
-inline constexpr Place kHostMemory{PlaceKind::kHost, 0};
-inline constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
-inline constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
+inline constexpr Endpoint kHostMemory{EndpointKind::kHost, 0};
+inline constexpr Endpoint kFirstGpu{EndpointKind::kGpu, 0};
+inline constexpr Endpoint kSecondGpu{EndpointKind::kGpu, 1};
 
 inline TransferProgram small_program(TransferOp op, std::vector<Transfer> transfers) {
   constexpr std::uint64_t kBytes = 64 << 10;

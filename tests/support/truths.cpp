@@ -95,7 +95,7 @@ class Truths {
     number(element, AttributeId::kLineSize, line, 0, shows);
     number(element, AttributeId::kFetchGranularity, cache->sector_bytes, 0, shows);
     if (!cache->fetch_limits_bytes.empty()) {
-      number(element, AttributeId::kLeastFetch, cache->fetch_limits_bytes.front(), 0, shows);
+      number(element, AttributeId::kMinFetchGranularity, cache->fetch_limits_bytes.front(), 0, shows);
     }
     number(element, AttributeId::kLatency, stop.latency_cycles, cycles_tolerance(stop.latency_cycles), apart);
     const double address = space->address_cycles;
@@ -316,7 +316,7 @@ class Truths {
     number(element, AttributeId::kBankWidth, banks.bank_bytes, 0, true);
     number(element, AttributeId::kBankInterleave,
            banks.modes_bytes.empty() ? banks.bank_bytes : banks.modes_bytes.front(), 0, true);
-    number(element, AttributeId::kRequestLanes, banks.lanes_at_once, 0, true);
+    number(element, AttributeId::kLanesPerRequest, banks.lanes_at_once, 0, true);
     const double cost = banks.conflict_cycles;
     number(element, AttributeId::kConflictCost, cost, 0.1 + 0.02 * cost, true);
     const double store = banks.store_latency_cycles;

@@ -81,7 +81,7 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
 const char* scratchpad_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "lds" : "shared"; }
 const char* first_cache_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "vl1" : "l1"; }
 
-std::uint32_t most_warps(const sim::MachineSpec& machine) {
+std::uint32_t max_warps(const sim::MachineSpec& machine) {
   return static_cast<std::uint32_t>(kThreadsPerBlock / machine.info.warp_size);
 }
 
@@ -179,7 +179,7 @@ TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
       EXPECT_NEAR(number_of(latency, "one_address_cycles"), one, 2 + 0.01 * one);
       const Attribute& throughput = *topology.find_attribute(element, "atomic_throughput");
       // With few SMs, the accesses in flight limit the throughput. Outliers add to the time of an access.
-      const double under_way = sms * most_warps(machine) * lanes;
+      const double under_way = sms * max_warps(machine) * lanes;
       const double outliers = machine.noise.outlier_probability * machine.noise.outlier_cycles;
       const auto reached = [&](double rate, double cycles) {
         return under_way / (std::max(under_way / rate, cycles) + outliers);
@@ -220,13 +220,13 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
           machine.bandwidths.at(level.bandwidth).read_bytes_per_second / machine.info.sm_count / (kClockMhz * 1e6);
       const double bytes = level.lane_bytes * machine.info.warp_size;
       const double knee = alone * bytes_per_cycle / bytes;
-      EXPECT_NEAR(*loaded.number(), std::max(alone, most_warps(machine) * bytes / bytes_per_cycle),
+      EXPECT_NEAR(*loaded.number(), std::max(alone, max_warps(machine) * bytes / bytes_per_cycle),
                   2 + 0.03 * *loaded.number());
       // A single warp can already exceed the throughput of the level.
       if (knee < 1) continue;
       EXPECT_NEAR(number_of(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
       if (std::isnan(number_of(loaded, "knee_warps"))) {
-        EXPECT_GT(knee, 0.85 * most_warps(machine));
+        EXPECT_GT(knee, 0.85 * max_warps(machine));
       } else {
         ++knees;
         EXPECT_NEAR(number_of(loaded, "knee_warps"), knee, 0.1 * knee);

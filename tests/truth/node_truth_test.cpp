@@ -44,7 +44,7 @@ class RandomNode {
     return spec_.segments.size() - 1;
   }
 
-  PathSpec path(const Place& from, const Place& to) {
+  PathSpec path(const Endpoint& from, const Endpoint& to) {
     PathSpec spec{.from = from, .to = to};
     spec.copy_ns = between(500, 4000);
     spec.load_ns = between(400, 2500);
@@ -67,7 +67,7 @@ class RandomNode {
     const std::size_t between_hosts = segment(20e9, 200e9);
     for (std::uint32_t host = 0; host < spec_.info.numa_nodes.size(); ++host) {
       for (std::uint32_t gpu = 0; gpu < spec_.info.gpus.size(); ++gpu) {
-        PathSpec spec = path({PlaceKind::kHost, host}, {PlaceKind::kGpu, gpu});
+        PathSpec spec = path({EndpointKind::kHost, host}, {EndpointKind::kGpu, gpu});
         if (spec_.info.gpus[gpu].numa_node != host) spec.over.push_back({between_hosts, false});
         spec.over.push_back({uplinks[gpu / shared_by], false});
         spec.over.push_back({slots[gpu], false});
@@ -93,11 +93,11 @@ class RandomNode {
     PathSpec alike = path({}, {});
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t j = i + 1; j < count; ++j) {
-        PathSpec spec = path({PlaceKind::kGpu, i}, {PlaceKind::kGpu, j});
+        PathSpec spec = path({EndpointKind::kGpu, i}, {EndpointKind::kGpu, j});
         if (kind >= 2 && random_.below(8) > 0) {
           spec = alike;
-          spec.from = {PlaceKind::kGpu, i};
-          spec.to = {PlaceKind::kGpu, j};
+          spec.from = {EndpointKind::kGpu, i};
+          spec.to = {EndpointKind::kGpu, j};
         }
         if (kind != 1) {  // a switch
           spec.over = {{ports[i], false}, {ports[j], true}};
@@ -168,12 +168,12 @@ void check_link(const NodeSpec& spec, const LinkReport& link) {
   if (link.from.kind != link.to.kind) {
     expect_near(link.attributes, "pageable_copy_bandwidth", rate(TransferOp::kPageableCopy), where);
   }
-  if (link.to.kind == PlaceKind::kGpu) {
+  if (link.to.kind == EndpointKind::kGpu) {
     expect_near(link.attributes, "sm_read_bandwidth", rate(TransferOp::kRead), where);
     expect_near(link.attributes, "load_latency", path.load_ns, where);
     expect_near(link.attributes, "atomic_latency", path.atomic_ns, where);
   }
-  if (link.from.kind == PlaceKind::kGpu) {
+  if (link.from.kind == EndpointKind::kGpu) {
     expect_near(link.attributes, "sm_write_bandwidth", rate(TransferOp::kWrite), where);
     expect_near(link.attributes, "store_latency", path.store_ns, where);
   }
@@ -188,7 +188,7 @@ double min_rate_fraction(const NodeSpec& spec, const Transfer& one, const Transf
 
 // If all at once are slower, pairs that clearly share a segment are named, and clearly separate ones are not.
 void check_sharing(const NodeSpec& spec, const NodeReport& report) {
-  const auto found = std::ranges::find(report.together, "host_to_all", &TogetherReport::id);
+  const auto found = std::ranges::find(report.together, "host_to_all", &ConcurrentReport::id);
   if (found == report.together.end()) return;
   const Attribute* share = find(found->attributes, "min_rate_fraction");
   ASSERT_NE(share, nullptr);
@@ -199,7 +199,7 @@ void check_sharing(const NodeSpec& spec, const NodeReport& report) {
     named.insert(names.begin(), names.end());
   }
   const auto transfer = [&](std::uint32_t gpu) {
-    return Transfer{{PlaceKind::kHost, *spec.info.gpus[gpu].numa_node}, {PlaceKind::kGpu, gpu}};
+    return Transfer{{EndpointKind::kHost, *spec.info.gpus[gpu].numa_node}, {EndpointKind::kGpu, gpu}};
   };
   for (std::uint32_t i = 0; i < spec.info.gpus.size(); ++i) {
     for (std::uint32_t j = i + 1; j < spec.info.gpus.size(); ++j) {

@@ -61,13 +61,13 @@ double true_throughput(const sim::MachineSpec& machine, const OperationInfo& ope
   const sim::ComputeSpec& compute = *machine.compute;
   const auto warps = static_cast<double>(*machine.info.max_threads_per_block / machine.info.warp_size);
   const double lanes = spec.lanes_per_cycle > 0 ? spec.lanes_per_cycle : compute.pipes.at(spec.pipe).lanes_per_cycle;
-  const double wait = warps_together(operation.type) > 1 ? compute.wait_cycles : 0;
+  const double wait = warps_per_operation(operation.type) > 1 ? compute.wait_cycles : 0;
   const double loop = (compute.loop_cycles + wait) / operations_per_round({.operation = operation.id});
   double most = 0;
-  const std::uint32_t together = warps_together(operation.type);
-  const double most_warps = together == 1 ? warps : std::min<double>(warps, kMaxWarpgroupWarps);
+  const std::uint32_t together = warps_per_operation(operation.type);
+  const double max_warps = together == 1 ? warps : std::min<double>(warps, kMaxWarpgroupWarps);
   for (const double streams : {1.0, together == 1 ? most_streams : 1.0}) {
-    for (double some = together; some <= most_warps; some *= 2) {
+    for (double some = together; some <= max_warps; some *= 2) {
       const double of_scheduler = std::ceil(some / compute.schedulers);
       const double own = together == 1 ? 0
                                        : std::ceil(static_cast<double>(together) / compute.schedulers) *
@@ -116,7 +116,8 @@ PipeTally judge_machine(std::uint64_t seed) {
     const sim::ComputeSpec& compute = *machine.compute;
     const double lanes = spec->second.lanes_per_cycle > 0 ? spec->second.lanes_per_cycle
                                                           : compute.pipes.at(spec->second.pipe).lanes_per_cycle;
-    const double of_scheduler = std::ceil(static_cast<double>(warps_together(operation.type)) / compute.schedulers);
+    const double of_scheduler =
+        std::ceil(static_cast<double>(warps_per_operation(operation.type)) / compute.schedulers);
     const double cycles =
         std::max({spec->second.latency_cycles, of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
                   of_scheduler * spec->second.instructions * compute.issue_cycles});

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "file/file_beside.h"
+#include "file/temporary_file.h"
 #include "gputopo/file.h"
 #include "support/command.h"
 
@@ -33,7 +33,7 @@ class StalledWriter {
     EXPECT_EQ(::pipe(begun), 0);
     process_ = ::fork();
     if (process_ == 0) {
-      const FileBeside beside(find_path_end(folder + "/x").folder, 0600);
+      const TemporaryFile beside(find_path_end(folder + "/x").folder, 0600);
       ::close(begun[0]);
       ::close(begun[1]);
       while (true) ::pause();

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 
 namespace gputopo::probe {
 namespace {

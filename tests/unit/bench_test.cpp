@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 namespace {
@@ -29,12 +29,12 @@ class BusyDevice : public Device {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (ended_ && ended_()) throw EndedError("ended");
       std::this_thread::sleep_for(std::chrono::duration<double>(program_seconds));
-      results.push_back({.data = StreamResult{.bytes_moved = answered_}, .had_company = busy(answered_)});
+      results.push_back({.data = StreamResult{.bytes_moved = answered_}, .had_contention = busy(answered_)});
       ++answered_;
     }
     return results;
   }
-  void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
+  void set_stop_condition(std::function<bool()> ended) override { ended_ = std::move(ended); }
   void rest(double seconds) override { rested_seconds += seconds; }
 
  private:
@@ -43,7 +43,7 @@ class BusyDevice : public Device {
   std::function<bool()> ended_;
 };
 
-std::vector<std::uint64_t> answers(Bench& bench, std::size_t programs) {
+std::vector<std::uint64_t> answers(DeviceSession& bench, std::size_t programs) {
   std::vector<std::uint64_t> found;
   for (const ProgramResult& result : bench.run(std::vector<Program>(programs, StreamProgram{}))) {
     found.push_back(std::get<StreamResult>(result.data).bytes_moved);
@@ -51,27 +51,27 @@ std::vector<std::uint64_t> answers(Bench& bench, std::size_t programs) {
   return found;
 }
 
-TEST(Bench, RepeatsWhatHadCompanyAndNothingElse) {
+TEST(DeviceSession, RepeatsWhatHadCompanyAndNothingElse) {
   BusyDevice device;
   device.busy = [](std::size_t answered) { return answered == 1 || answered == 3 || answered == 4; };
-  Bench bench(device, {});
+  DeviceSession bench(device, {});
   EXPECT_THAT(answers(bench, 4), ElementsAre(0, 6, 2, 5));
   EXPECT_THAT(device.batches, ElementsAre(4, 2, 1));
   EXPECT_EQ(bench.programs_repeated(), 3u);
   EXPECT_GT(device.rested_seconds, 0);
 }
 
-TEST(Bench, ABurstIsOutlasted) {
+TEST(DeviceSession, ABurstIsOutlasted) {
   BusyDevice device;
   device.busy = [&](std::size_t) { return device.rested_seconds < 0.5; };
-  Bench bench(device, {});
+  DeviceSession bench(device, {});
   EXPECT_EQ(answers(bench, 1).size(), 1u);
 }
 
-TEST(Bench, ANeighbourThatNeverEndsIsFoundOutOnce) {
+TEST(DeviceSession, ANeighbourThatNeverEndsIsFoundOutOnce) {
   BusyDevice device;
   device.busy = [](std::size_t) { return true; };
-  Bench bench(device, {});
+  DeviceSession bench(device, {});
   for (int i = 0; i < 20; ++i) EXPECT_THROW((void)answers(bench, 1), Disturbed);
   EXPECT_THAT(device.rested_seconds, Le(Patience{}.all_pauses_seconds));
   const std::size_t before = device.batches.size();
@@ -79,11 +79,11 @@ TEST(Bench, ANeighbourThatNeverEndsIsFoundOutOnce) {
   EXPECT_EQ(device.batches.size() - before, 2u) << "once more, for it may have ended";
 }
 
-TEST(Bench, PausesThatHelpAreNotCounted) {
+TEST(DeviceSession, PausesThatHelpAreNotCounted) {
   BusyDevice device;
   double busy_until = 0;
   device.busy = [&](std::size_t) { return device.rested_seconds < busy_until; };
-  Bench bench(device, {});
+  DeviceSession bench(device, {});
   for (int i = 0; i < 50; ++i) {
     busy_until = device.rested_seconds + 0.3;
     EXPECT_EQ(answers(bench, 1).size(), 1u) << i;
@@ -91,22 +91,22 @@ TEST(Bench, PausesThatHelpAreNotCounted) {
   EXPECT_GT(device.rested_seconds, Patience{}.all_pauses_seconds);
 }
 
-TEST(Bench, ABatchEndsWithTheBudget) {
+TEST(DeviceSession, ABatchEndsWithTheBudget) {
   BusyDevice device;
   device.program_seconds = 0.01;
-  Bench bench(device, {.budget_seconds = 0.1});
+  DeviceSession bench(device, {.budget_seconds = 0.1});
   EXPECT_THROW((void)answers(bench, 1000), OverBudget);
   EXPECT_LT(bench.elapsed_seconds(), 1);
 }
 
-TEST(Bench, ABatchEndsWhenTheUserWants) {
+TEST(DeviceSession, ABatchEndsWhenTheUserWants) {
   BusyDevice device;
   std::atomic<bool> stop = false;
   device.busy = [&](std::size_t answered) {
     stop = answered == 5;
     return false;
   };
-  Bench bench(device, {.stop = &stop});
+  DeviceSession bench(device, {.stop = &stop});
   EXPECT_THROW((void)answers(bench, 1000), Stopped);
 }
 

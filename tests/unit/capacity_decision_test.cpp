@@ -55,11 +55,11 @@ std::vector<Look> follow(CapacityEvidence& evidence, const Answers& answers) {
   while (const std::optional<Look> look = next_look(evidence)) {
     looks.push_back(*look);
     if (looks.size() > kMaxLooks) break;
-    if (look->view == View::kMemoryLoads) evidence.memory = answers.memory;
-    if (look->view == View::kResident) evidence.resident = answers.resident;
-    if (look->view == View::kFits) evidence.fits = answers.fits;
-    if (look->view == View::kPacked) evidence.packed_bytes = answers.packed;
-    if (look->view != View::kSampled) continue;
+    if (look->view == CapacityMethod::kMemoryLoads) evidence.memory = answers.memory;
+    if (look->view == CapacityMethod::kResident) evidence.resident = answers.resident;
+    if (look->view == CapacityMethod::kFits) evidence.fits = answers.fits;
+    if (look->view == CapacityMethod::kPacked) evidence.packed_bytes = answers.packed;
+    if (look->view != CapacityMethod::kSampled) continue;
     if (evidence.sampled.size() < answers.sampled.size()) {
       evidence.sampled.push_back(answers.sampled[evidence.sampled.size()]);
     } else {
@@ -69,8 +69,8 @@ std::vector<Look> follow(CapacityEvidence& evidence, const Answers& answers) {
   return looks;
 }
 
-std::vector<View> views_of(const std::vector<Look>& looks) {
-  std::vector<View> views;
+std::vector<CapacityMethod> views_of(const std::vector<Look>& looks) {
+  std::vector<CapacityMethod> views;
   for (const Look& look : looks) views.push_back(look.view);
   return views;
 }
@@ -84,7 +84,7 @@ Capacity decided(const CapacityEvidence& evidence) {
 TEST(CapacityDecision, LruIsReadBackwardsAndASmallSampleConfirmsIt) {
   CapacityEvidence evidence = evidence_of_sm(0);
   const std::vector<Look> looks = follow(evidence, {});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 12000u);
   EXPECT_EQ(looks.back().capacities, 3);
   EXPECT_EQ(looks.back().base_bytes, kSize);
@@ -104,7 +104,8 @@ TEST(CapacityDecision, ASmallCacheThatIsNotLruIsPacked) {
                                                     .fits = view(0.5 * kSize),
                                                     .packed = kSize,
                                                     .sampled = {sample_of(1.2 * kSize, 10)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kPacked,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 12000u) << "packing is exact, so a first look is enough";
   const Capacity found = decided(evidence);
   EXPECT_EQ(found.method, "packed_places");
@@ -155,7 +156,8 @@ TEST(CapacityDecision, ALargeCacheThatIsNotLruIsSampledInFull) {
   CapacityEvidence evidence = evidence_of_sm(0.3);
   const std::vector<Look> looks = follow(
       evidence, {.resident = view(0.8 * kSize), .fits = view(0.5 * kSize), .sampled = {sample_of(kSize + 50, 100)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kPacked,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 270000u);
   const Capacity found = decided(evidence);
   EXPECT_EQ(found.method, "sampled_residency");
@@ -176,7 +178,8 @@ TEST(CapacityDecision, AnExactViewStandsUnlessTheFullSampleIsFarAboveIt) {
   CapacityEvidence evidence = evidence_of_sm(0);
   const std::vector<Look> looks =
       follow(evidence, {.sampled = {sample_of(kSize + 600, 500), sample_of(kSize + 400, 100)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 270000u);
   EXPECT_EQ(decided(evidence).method, "resident_backwards") << "four errors";
   EXPECT_EQ(decided(evidence).interval.high, kSize + kLine) << "an exact view is not widened";
@@ -191,7 +194,8 @@ TEST(CapacityDecision, WhatIsReadBackwardsMayStillHaveGrown) {
   const std::vector<Look> looks =
       follow(evidence,
              {.resident = view(kSize, false), .sampled = {sample_of(0.9 * kSize, 500), sample_of(kSize + 300, 100)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(decided(evidence).method, "sampled_residency") << "three errors above what is not settled";
 }
 
@@ -244,7 +248,8 @@ TEST(CapacityDecision, WhatIsOldAndStillResidentTellsThatReadingBackwardsIsNotEx
   const std::vector<Look> looks = follow(
       evidence,
       {.resident = view(0.7 * kSize), .sampled = {sample_of(0.7 * kSize, 500, 0.1), sample_of(kSize, 200, 0.1)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 270000u);
   const Capacity found = decided(evidence);
   EXPECT_EQ(found.method, "sampled_residency");
@@ -258,7 +263,7 @@ TEST(CapacityDecision, SpacesWithALimitAreSampledAsFarAsTheyGo) {
 
   evidence = evidence_of_sm(0.3);
   evidence.limit_bytes = 1.25 * kSize;
-  EXPECT_THAT(views_of(follow(evidence, {})), ElementsAre(View::kResident, View::kFits));
+  EXPECT_THAT(views_of(follow(evidence, {})), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits));
   EXPECT_EQ(decided(evidence).sampled_bytes, 0);
 }
 
@@ -290,7 +295,8 @@ TEST(CapacityDecision, WhereLittleMoreFitsTheSpaceTwoViewsMustAgree) {
 TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
   const Answers answers{.sampled = {}, .not_sampled = "the nearer cache holds nearly all lines"};
   CapacityEvidence evidence = evidence_of_sm(0);
-  EXPECT_THAT(views_of(follow(evidence, answers)), ElementsAre(View::kResident, View::kFits, View::kSampled));
+  EXPECT_THAT(views_of(follow(evidence, answers)),
+              ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled));
   EXPECT_EQ(decided(evidence).method, "resident_backwards");
   EXPECT_EQ(decided(evidence).sampled_bytes, 0);
 
@@ -308,7 +314,7 @@ TEST(CapacityDecision, WhatSmsShareIsNotWalkedAndSampledAtTwiceItsSize) {
   CapacityEvidence evidence = evidence_of_sm(0.3);
   evidence.is_shared = true;
   const std::vector<Look> looks = follow(evidence, {});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().capacities, 2);
   EXPECT_EQ(looks.back().samples, 12000u);
 
@@ -319,7 +325,8 @@ TEST(CapacityDecision, WhatSmsShareIsNotWalkedAndSampledAtTwiceItsSize) {
   evidence = evidence_of_sm(0.3);
   evidence.is_shared = true;
   const std::vector<Look> unread = follow(evidence, {.resident = view(0, false), .sampled = {sample_of(kSize, 100)}});
-  EXPECT_THAT(views_of(unread), ElementsAre(View::kResident, View::kPacked, View::kSampled));
+  EXPECT_THAT(views_of(unread),
+              ElementsAre(CapacityMethod::kResident, CapacityMethod::kPacked, CapacityMethod::kSampled));
   EXPECT_EQ(unread.back().samples, 270000u) << "too long to be read back";
   EXPECT_EQ(decided(evidence).bytes, kSize);
 }
@@ -330,7 +337,7 @@ TEST(CapacityDecision, WhatIsLeftToChanceIsSampledAtFourTimesItsSize) {
   SizeView unread = view(0, false);
   unread.by_chance = true;
   const std::vector<Look> looks = follow(evidence, {.resident = unread, .sampled = {sample_of(kSize, 100)}});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kSampled)) << "nothing is packed";
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kSampled)) << "nothing is packed";
   EXPECT_EQ(looks.back().capacities, 4);
   EXPECT_EQ(looks.back().samples, 270000u);
   EXPECT_EQ(decided(evidence).method, "sampled_residency");
@@ -350,8 +357,8 @@ CapacityEvidence evidence_of_l2_over_near_memory() {
 TEST(CapacityDecision, WhereMemoryHidesAmongFarHitsItsClearLoadsDecide) {
   const double bytes = 90'000 * kLine;
   CapacityEvidence evidence = evidence_of_l2_over_near_memory();
-  const MemoryLoads memory{.told = 0.6, .capacity = {bytes, {0.95 * bytes, 1.05 * bytes}}};
-  EXPECT_THAT(views_of(follow(evidence, {.memory = memory})), ElementsAre(View::kMemoryLoads));
+  const MemoryLoads memory{.distinguishable_part = 0.6, .capacity = {bytes, {0.95 * bytes, 1.05 * bytes}}};
+  EXPECT_THAT(views_of(follow(evidence, {.memory = memory})), ElementsAre(CapacityMethod::kMemoryLoads));
   const Capacity found = decided(evidence);
   EXPECT_EQ(found.method, "clear_memory_loads");
   EXPECT_EQ(found.bytes, bytes);
@@ -362,14 +369,15 @@ TEST(CapacityDecision, WhereTheirLineDoesNotExplainAllTheOtherViewsDo) {
   const double bytes = 90'000 * kLine;
   const Answers scattered{.resident = view(bytes),
                           .sampled = {sample_of(bytes, 100)},
-                          .memory = {.told = 0.6, .capacity = {bytes, {0.8 * bytes, 1.2 * bytes}}}};
+                          .memory = {.distinguishable_part = 0.6, .capacity = {bytes, {0.8 * bytes, 1.2 * bytes}}}};
   CapacityEvidence evidence = evidence_of_l2_over_near_memory();
-  EXPECT_THAT(views_of(follow(evidence, scattered)), ElementsAre(View::kMemoryLoads, View::kResident, View::kSampled));
+  EXPECT_THAT(views_of(follow(evidence, scattered)),
+              ElementsAre(CapacityMethod::kMemoryLoads, CapacityMethod::kResident, CapacityMethod::kSampled));
   EXPECT_EQ(decided(evidence).method, "resident_backwards");
 
   evidence = evidence_of_l2_over_near_memory();
   evidence.cold_hits = 0.05;
-  EXPECT_THAT(views_of(follow(evidence, scattered)), ElementsAre(View::kResident, View::kSampled))
+  EXPECT_THAT(views_of(follow(evidence, scattered)), ElementsAre(CapacityMethod::kResident, CapacityMethod::kSampled))
       << "nearly all memory loads can be told";
 }
 
@@ -380,7 +388,7 @@ TEST(CapacityDecision, OfAFewLinesAFirstLookTakesFewSamples) {
   evidence.sweep = {{32 * kLine, 1}, {64 * kLine, 0}, {128 * kLine, 0}};
   const std::vector<Look> looks = follow(
       evidence, {.resident = view(32 * kLine), .fits = view(32 * kLine), .sampled = {sample_of(32 * kLine, kLine)}});
-  EXPECT_EQ(looks.back().view, View::kSampled);
+  EXPECT_EQ(looks.back().view, CapacityMethod::kSampled);
   EXPECT_EQ(looks.back().samples, 1920u);
 }
 
@@ -388,7 +396,8 @@ TEST(CapacityDecision, WithoutASweepNothingIsTakenForLru) {
   CapacityEvidence evidence = evidence_of_sm(0);
   evidence.sweep.clear();
   const std::vector<Look> looks = follow(evidence, {});
-  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_THAT(views_of(looks), ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kPacked,
+                                           CapacityMethod::kSampled));
   EXPECT_EQ(looks.back().samples, 270000u);
   EXPECT_EQ(decided(evidence).all_miss_bytes, 0);
 }

@@ -40,7 +40,7 @@ TEST(ChangePointRange, IsTheSeedsForEachKindOfCache) {
   EXPECT_EQ(range_to_search({.space = Space::kConstant, .depth = 1, .limit_bytes = 65536}), (ByteRange{8192, 65536}));
   ChangePointQuestion of_l2{.space = Space::kGlobalBypassL1, .is_shared = true, .limit_bytes = 1ull << 34};
   EXPECT_EQ(range_to_search(of_l2), (ByteRange{1024, 64 << 20}));
-  of_l2.told_bytes = 50 << 20;
+  of_l2.reported_bytes = 50 << 20;
   EXPECT_EQ(range_to_search(of_l2), (ByteRange{1024, 100 << 20}));
   of_l2.limit_bytes = 32 << 20;
   EXPECT_EQ(range_to_search(of_l2), (ByteRange{1024, 32 << 20}));
@@ -134,14 +134,14 @@ TEST(ChangePoint, ThatMayBeChanceIsNone) {
 }
 
 TEST(ChangePointSegments, AreTheNearestIntegerFraction) {
-  constexpr std::uint64_t kTold = 40 << 20;
-  EXPECT_EQ(segments_of(kTold, 20 << 20).count, 2u);
-  EXPECT_DOUBLE_EQ(segments_of(kTold, 20 << 20).proximity, 1);
-  const Segments near = segments_of(kTold, 18 << 20);
+  constexpr std::uint64_t kReportedSizes = 40 << 20;
+  EXPECT_EQ(segments_of(kReportedSizes, 20 << 20).count, 2u);
+  EXPECT_DOUBLE_EQ(segments_of(kReportedSizes, 20 << 20).proximity, 1);
+  const Segments near = segments_of(kReportedSizes, 18 << 20);
   EXPECT_EQ(near.count, 2u);
-  EXPECT_EQ(near.bytes, kTold / 2);
+  EXPECT_EQ(near.bytes, kReportedSizes / 2);
   EXPECT_NEAR(near.proximity, 1 - 2.0 / 18, 1e-12);
-  EXPECT_EQ(segments_of(kTold, 100 << 20).count, 1u);
+  EXPECT_EQ(segments_of(kReportedSizes, 100 << 20).count, 1u);
 }
 
 }  // namespace

@@ -117,9 +117,9 @@ class ChaseRuns : public ::testing::Test {
     return found;
   }
 
-  [[nodiscard]] std::vector<bool> had_company() const {
+  [[nodiscard]] std::vector<bool> had_contention() const {
     std::vector<bool> found;
-    for (const ProgramResult& result : results_) found.push_back(result.had_company);
+    for (const ProgramResult& result : results_) found.push_back(result.had_contention);
     return found;
   }
 
@@ -183,14 +183,14 @@ TEST_F(ChaseRuns, OfALaunchThatHadToWaitWhatEndsWithinItsTurnIsGood) {
   gpu_.turn_ns = 2'096'000;
   gpu_.end_ms = {0.3, 1.8, 1.95, 9};
   run({kWalk, kWalk, kWalk, kWalk});
-  EXPECT_THAT(had_company(), ElementsAre(false, false, true, true));
+  EXPECT_THAT(had_contention(), ElementsAre(false, false, true, true));
   EXPECT_THAT(undisturbed(), ElementsAre(true, true, false, false));
 }
 
 TEST_F(ChaseRuns, WhileNoTurnIsKnownNothingOfItIs) {
   gpu_.wait_ms = 2.4;
   run({kWalk, kWalk});
-  EXPECT_THAT(had_company(), ElementsAre(true, true));
+  EXPECT_THAT(had_contention(), ElementsAre(true, true));
 }
 
 TEST_F(ChaseRuns, OthersMayComeDuringALongLaunch) {
@@ -198,17 +198,17 @@ TEST_F(ChaseRuns, OthersMayComeDuringALongLaunch) {
   gpu_.turn_ns = 2'096'000;
   gpu_.end_ms = {0.3, 9};
   run({kWalk, kWalk});
-  EXPECT_THAT(had_company(), ElementsAre(false, true));
+  EXPECT_THAT(had_contention(), ElementsAre(false, true));
   gpu_.end_ms = {0.3, 0.9};
   run({kWalk, kWalk});
-  EXPECT_THAT(had_company(), ElementsAre(false, false)) << "too short for another's turn";
+  EXPECT_THAT(had_contention(), ElementsAre(false, false)) << "too short for another's turn";
 }
 
 TEST_F(ChaseRuns, AloneNothingHasCompany) {
   gpu_.wait_ms = 0.09;
   gpu_.end_ms = {0.3, 80};
   run({kWalk, kWalk});
-  EXPECT_THAT(had_company(), ElementsAre(false, false));
+  EXPECT_THAT(had_contention(), ElementsAre(false, false));
 }
 
 TEST_F(ChaseRuns, AClockUnderNineTenthsOfTheHighestIsADisturbance) {

@@ -7,17 +7,17 @@ namespace gputopo::probe {
 namespace {
 
 // Footprints beyond a capacity, with a part `told` of the memory loads that can be told from hits.
-std::vector<FootprintHits> beyond(double capacity, double told, double noise = 0) {
+std::vector<FootprintHits> beyond(double capacity, double distinguishable_part, double noise = 0) {
   std::vector<FootprintHits> footprints;
   for (const double factor : {1.7, 2.0, 2.5, 3.0, 4.0}) {
-    footprints.push_back({factor * capacity, 1 - noise - told * (1 - 1 / factor)});
+    footprints.push_back({factor * capacity, 1 - noise - distinguishable_part * (1 - 1 / factor)});
   }
   return footprints;
 }
 
 TEST(ClearMemoryLoads, TheLineGivesBothCoefficients) {
   const MemoryLoads found = memory_loads_of(beyond(50e6, 0.6), 0);
-  EXPECT_NEAR(found.told, 0.6, 1e-9);
+  EXPECT_NEAR(found.distinguishable_part, 0.6, 1e-9);
   EXPECT_NEAR(found.capacity.bytes, 50e6, 1);
   EXPECT_LE(found.capacity.interval.low, found.capacity.bytes);
   EXPECT_GE(found.capacity.interval.high, found.capacity.bytes);

@@ -33,7 +33,7 @@ TEST(CloseLevels, AreTwoWhereTheNearOneShrinks) {
   const std::vector<Histogram> footprints = sweep({1, 1, 1, 1, 0.5, 0, 0}, 40, 48, 2);
   const auto found = find_close_levels(footprints, kAll);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->told_apart) << found->misjudged;
+  EXPECT_TRUE(found->is_distinguishable) << found->misjudged;
   EXPECT_NEAR(found->near_cycles, 40, 1);
   EXPECT_NEAR(found->far_cycles, 48, 1);
   EXPECT_NEAR(found->boundary_cycles, 44, 1.5);
@@ -47,7 +47,7 @@ TEST(CloseLevels, AreTwoWhereTheNearOneShrinks) {
 TEST(CloseLevels, OfWhichHalfStaysNear) {
   const auto found = find_close_levels(sweep({1, 1, 1, 1, 0.8, 0.6, 0.5, 0.5}, 260, 300, 6), kAll);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->told_apart);
+  EXPECT_TRUE(found->is_distinguishable);
   EXPECT_NEAR(found->far_cycles, 300, 4);
 }
 
@@ -55,7 +55,7 @@ TEST(CloseLevels, UnderMoreNoiseAreNotToldApart) {
   const std::vector<Histogram> footprints = sweep({1, 1, 1, 1, 0.5, 0, 0}, 40, 48, 5);
   const auto found = find_close_levels(footprints, kAll);
   ASSERT_TRUE(found);
-  EXPECT_FALSE(found->told_apart);
+  EXPECT_FALSE(found->is_distinguishable);
   std::optional<std::size_t> unsure;
   EXPECT_EQ(split_close_levels(footprints, {kAll}, unsure).size(), 1u);
   EXPECT_EQ(unsure, std::size_t{0});
@@ -99,7 +99,7 @@ TEST(CloseLevels, TheNearOneMayBeOfTheFirstFootprintsOnly) {
     parameters.least_first_footprints = 1;
     const auto found = find_close_levels(footprints, kAll, parameters);
     ASSERT_TRUE(found);
-    EXPECT_TRUE(found->told_apart);
+    EXPECT_TRUE(found->is_distinguishable);
     EXPECT_NEAR(found->near_cycles, 34, 1);
   }
   EXPECT_FALSE(find_close_levels({}, kAll, parameters));
@@ -114,7 +114,7 @@ TEST(CloseLevels, AreToldThoughTheClockMovesQuietLoadsByABin) {
   for (std::size_t i = 5; i < 8; ++i) footprints[i][82] = footprints[i][83] = 380;
   const auto found = find_close_levels(footprints, kAll);
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->told_apart);
+  EXPECT_TRUE(found->is_distinguishable);
   EXPECT_NEAR(found->boundary_cycles, 158, 7);
 }
 

@@ -41,28 +41,28 @@ std::vector<std::vector<double>> lengths(std::size_t with, const std::vector<dou
 }
 
 std::optional<std::size_t> period_of(const std::vector<std::vector<double>>& of_lengths) {
-  const Decision<StairPeriod> decision = decide_stair_period(of_lengths, kBlockPeriod);
+  const Decision<StaircasePeriod> decision = decide_staircase_period(of_lengths, kBlockPeriod);
   EXPECT_NE(decision.value.has_value(), !decision.why_not.empty());
   return decision.value ? std::optional(decision.value->steps) : std::nullopt;
 }
 
 bool has_stairs(const std::vector<double>& steps, std::size_t period) {
-  return place_of_stairs(steps, period).has_value();
+  return staircase_phase(steps, period).has_value();
 }
 
 TEST(StairsOf, AreWhatAStepTakesLongerThanItsNeighbours) {
-  EXPECT_THAT(stairs_of(std::vector<double>{10, 12, 14, 116, 118, 120}), ElementsAre(-50, 100, -50));
+  EXPECT_THAT(staircase_heights(std::vector<double>{10, 12, 14, 116, 118, 120}), ElementsAre(-50, 100, -50));
 }
 
 TEST(StairsOf, ARampAreNone) {
   std::vector<double> ramp;
   for (int i = 0; i < 20; ++i) ramp.push_back(7 * i);
-  EXPECT_THAT(stairs_of(ramp), Each(DoubleEq(0)));
+  EXPECT_THAT(staircase_heights(ramp), Each(DoubleEq(0)));
 }
 
 TEST(StairsOf, TooFewTimesAreNone) {
-  EXPECT_THAT(stairs_of(std::vector<double>{1, 2, 3}), IsEmpty());
-  EXPECT_THAT(stairs_of({}), IsEmpty());
+  EXPECT_THAT(staircase_heights(std::vector<double>{1, 2, 3}), IsEmpty());
+  EXPECT_THAT(staircase_heights({}), IsEmpty());
 }
 
 TEST(HasStairs, AtTheirPeriodOnly) {
@@ -122,13 +122,13 @@ TEST(HasStairs, ThroughNoiseAndNotOfIt) {
   for (const std::size_t period : {2u, 4u, 8u, 16u}) EXPECT_FALSE(has_stairs(only, period));
 }
 
-TEST(StairPeriod, IsThatOfSeveralLengths) {
+TEST(StaircasePeriod, IsThatOfSeveralLengths) {
   for (const std::size_t period : {2u, 4u, 8u}) EXPECT_EQ(period_of(lengths(4, stairs(period, 1))), period);
   EXPECT_EQ(period_of(lengths(9, stairs(16, 1))), 16u);
 }
 
 // Random replacement: misses rise and fall by chance, so a row of stairs may be chance as well.
-TEST(StairPeriod, IsNoneWhereTimesFallAsMuch) {
+TEST(StaircasePeriod, IsNoneWhereTimesFallAsMuch) {
   std::vector<double> rises = stairs(8, 1);
   for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = -40;
   EXPECT_EQ(period_of(lengths(9, rises)), 8u);
@@ -137,9 +137,9 @@ TEST(StairPeriod, IsNoneWhereTimesFallAsMuch) {
 }
 
 // A nearer cache with shorter lines: the second half of a line is a hit that keeps the line longer.
-TEST(StairPeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
+TEST(StaircasePeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
   const auto alternates = [](const std::vector<double>& rises) {
-    const Decision<StairPeriod> decision = decide_stair_period(lengths(9, rises), kBlockPeriod);
+    const Decision<StaircasePeriod> decision = decide_staircase_period(lengths(9, rises), kBlockPeriod);
     return decision.value && decision.value->steps == 4 && decision.value->alternates;
   };
   std::vector<double> rises = stairs(4, 1);
@@ -150,16 +150,16 @@ TEST(StairPeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
   EXPECT_TRUE(alternates(rises)) << "one of the lower is not";
 }
 
-TEST(StairPeriod, MayBeOfHalvesWhereLowerStairsAreBetween) {
+TEST(StaircasePeriod, MayBeOfHalvesWhereLowerStairsAreBetween) {
   std::vector<double> rises = stairs(8, 1);
   for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = 36;
-  const Decision<StairPeriod> decision = decide_stair_period(lengths(9, rises), kBlockPeriod);
+  const Decision<StaircasePeriod> decision = decide_staircase_period(lengths(9, rises), kBlockPeriod);
   ASSERT_TRUE(decision.value);
   EXPECT_EQ(decision.value->steps, 8u);
   EXPECT_TRUE(decision.value->alternates);
 }
 
-TEST(StairPeriod, AlternatesByRanksThoughOneStairIsOdd) {
+TEST(StaircasePeriod, AlternatesByRanksThoughOneStairIsOdd) {
   std::vector<double> stairs;
   for (int i = 0; i < 8; ++i) stairs.insert(stairs.end(), {80.0 + i, 0, 100.0 + i, 0});
   stairs[4] = 103;
@@ -170,26 +170,26 @@ TEST(StairPeriod, AlternatesByRanksThoughOneStairIsOdd) {
 
 TEST(OwnStairs, AreHigherThanWhatNearerLinesCost) {
   // Lines of 8 instructions: each in the nearest cache costs 8 * (3 - 1) = 16 cycles, a miss of this one 8 * 2 more.
-  EXPECT_FALSE(are_own_stairs(17, 8, 1, 3, 5));
-  EXPECT_TRUE(are_own_stairs(32, 8, 1, 3, 5));
+  EXPECT_FALSE(is_own_staircase(17, 8, 1, 3, 5));
+  EXPECT_TRUE(is_own_staircase(32, 8, 1, 3, 5));
 }
 
-TEST(StairPeriod, OfFewStairsDoesNotTellWhetherTheyAlternate) {
+TEST(StaircasePeriod, OfFewStairsDoesNotTellWhetherTheyAlternate) {
   EXPECT_TRUE(stairs_alternate(std::vector<double>{50, 0, 90, 0, 50, 0, 90, 0, 50, 0, 90, 0}, 2, 0));
   EXPECT_FALSE(stairs_alternate(std::vector<double>{50, 0, 90, 0, 50, 0, 90, 0, 50, 0}, 2, 0));
 }
 
-TEST(StairPeriod, OfOneLengthIsNone) {
+TEST(StaircasePeriod, OfOneLengthIsNone) {
   EXPECT_EQ(period_of(lengths(1, stairs(8, 1))), std::nullopt) << "something else begins to miss there";
 }
 
 // Stairs as far apart as the lengths: a different stair shows at each length.
-TEST(StairPeriod, OfABlockMustShowAtHalfOfTheLengths) {
+TEST(StaircasePeriod, OfABlockMustShowAtHalfOfTheLengths) {
   EXPECT_EQ(period_of(lengths(4, stairs(16, 1))), std::nullopt);
   EXPECT_EQ(period_of(lengths(5, stairs(16, 1))), 16u);
 }
 
-TEST(StairPeriod, OfWhateverIsAllThereIs) {
+TEST(StaircasePeriod, OfWhateverIsAllThereIs) {
   EXPECT_EQ(period_of(lengths(1, stairs(8, 1), 1)), 8u);
   EXPECT_EQ(period_of({}), std::nullopt);
   EXPECT_EQ(period_of(lengths(0, {})), std::nullopt);

@@ -133,7 +133,7 @@ TEST(CudaLinks, AGpuThatIsLostCostsNoOther) {
 TEST(CudaLinks, RefusePlacesThatAreNotThere) {
   const FakeCuda fake("gpus=2");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();
-  const TransferProgram program = small_program(TransferOp::kCopy, {{kHostMemory, {PlaceKind::kGpu, 5}}});
+  const TransferProgram program = small_program(TransferOp::kCopy, {{kHostMemory, {EndpointKind::kGpu, 5}}});
   EXPECT_THAT(test::message_of<UsageError>("gpu5", [&] { static_cast<void>(links->run(program)); }),
               HasSubstr("no gpu5"));
 }

@@ -557,7 +557,7 @@ TEST_P(Assembled, EveryOperation) {
   for (const OperationInfo& operation : operation_catalogue()) {
     const bool has_unit = operation.type == OperandType::kTensorMemory
                               ? has_tensor_memory(GetParam().sm)
-                              : warps_together(operation.type) == 1 || has_warpgroups(GetParam(), kNewestDriver);
+                              : warps_per_operation(operation.type) == 1 || has_warpgroups(GetParam(), kNewestDriver);
     if (operation.first_sm <= GetParam().sm && has_unit && !operation.ptx.empty()) shapes.push_back({operation.id});
   }
   keep_a_quarter_if_alike(shapes, GetParam());

@@ -3,16 +3,16 @@
 
 #include <functional>
 
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 #include "gputopo/error.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "support/message_of.h"
 
 namespace gputopo {
 namespace {
 
-TEST(Memo, MakesEachKeyOnce) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, MakesEachKeyOnce) {
+  LazyResultMap<int, int> memo;
   int made = 0;
   const auto twice = [&](int key) { return memo.get(key, [&] { return ++made, 2 * key; }); };
   EXPECT_EQ(twice(3), 6);
@@ -21,8 +21,8 @@ TEST(Memo, MakesEachKeyOnce) {
   EXPECT_EQ(made, 2);
 }
 
-TEST(Memo, AnAbsenceIsKeptWithItsReason) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, AnAbsenceIsKeptWithItsReason) {
+  LazyResultMap<int, int> memo;
   int tried = 0;
   const auto nothing = [&]() -> int {
     ++tried;
@@ -34,15 +34,15 @@ TEST(Memo, AnAbsenceIsKeptWithItsReason) {
   EXPECT_EQ(tried, 1);
 }
 
-TEST(Memo, AFindingThatNeedsItselfIsAnError) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, AFindingThatNeedsItselfIsAnError) {
+  LazyResultMap<int, int> memo;
   const std::function<int()> make = [&]() -> int { return memo.get(1, make) + memo.get(2, [] { return 1; }); };
   EXPECT_THROW(static_cast<void>(memo.get(1, make)), CircularRequest);
   EXPECT_EQ(memo.get(1, [] { return 3; }), 3) << "it is not kept as absent";
 }
 
-TEST(Memo, EachKindOfAbsenceIsThrownAsItWas) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, EachKindOfAbsenceIsThrownAsItWas) {
+  LazyResultMap<int, int> memo;
   const auto absent = [&](int key, auto error) {
     return [&memo, key, error] {
       static_cast<void>(memo.find(key, [&]() -> int { throw error; }));
@@ -55,16 +55,16 @@ TEST(Memo, EachKindOfAbsenceIsThrownAsItWas) {
   EXPECT_THROW(absent(4, DeviceMemoryError("d"))(), DeviceError);
 }
 
-TEST(Memo, WhatEndsADiscoveryIsKeptAsNeither) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, WhatEndsADiscoveryIsKeptAsNeither) {
+  LazyResultMap<int, int> memo;
   EXPECT_THROW(static_cast<void>(memo.get(1, []() -> int { throw probe::Stopped(); })), probe::Stopped);
   EXPECT_THROW(static_cast<void>(memo.get(1, []() -> int { throw probe::OverBudget(); })), probe::OverBudget);
   EXPECT_THROW(static_cast<void>(memo.get(1, []() -> int { throw DeviceLostError("gone"); })), DeviceLostError);
   EXPECT_EQ(memo.get(1, [] { return 5; }), 5);
 }
 
-TEST(Memo, MakingOneMayAskForAnother) {
-  Memo<int, int> memo;
+TEST(LazyResultMap, MakingOneMayAskForAnother) {
+  LazyResultMap<int, int> memo;
   const int& sum = memo.get(2, [&] { return 1 + memo.get(1, [] { return 10; }); });
   EXPECT_EQ(sum, 11);
 }

@@ -14,11 +14,11 @@ class SchedulerTest : public testing::Test {
  protected:
   // Makes a scheduler that measures with the function of the test and keeps its progress.
   [[nodiscard]] Scheduler make(Scheduler::Measure measure) {
-    return Scheduler(bench_, std::move(measure), [this](const Progress& progress) { progress_.push_back(progress); });
+    return Scheduler(session_, std::move(measure), [this](const Progress& progress) { progress_.push_back(progress); });
   }
 
   std::unique_ptr<Device> device_ = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1);
-  probe::Bench bench_{*device_, {}};
+  probe::DeviceSession session_{*device_, {}};
   std::vector<Progress> progress_;
 };
 
@@ -151,7 +151,7 @@ class TimedDevice : public Device {
 TEST(SchedulerTimes, OfTheDeviceAreTheStepsOwn) {
   TimedDevice device;
   for (const bool profile : {true, false}) {
-    probe::Bench bench(device, {.profile = profile});
+    probe::DeviceSession bench(device, {.profile = profile});
     Scheduler* running = nullptr;
     Scheduler scheduler(bench,
                         [&](ElementId element, AttributeId) {

@@ -67,8 +67,8 @@ TEST(FetchGranularity, HitsOfALevelThatNothingExceedsEndAboveIts) {
   EXPECT_GT(hit_limit_in_cold_pass(all_fit, level), 77);
   EXPECT_LT(hit_limit_in_cold_pass(all_fit, level), 85);
   const std::vector<stats::Histogram> exceeded = {loads_at(100, {48, 74, 74, 90})};
-  const stats::Level told_apart{60, 82, 74};
-  EXPECT_EQ(hit_limit_in_cold_pass(exceeded, told_apart), 82);
+  const stats::Level is_distinguishable{60, 82, 74};
+  EXPECT_EQ(hit_limit_in_cold_pass(exceeded, is_distinguishable), 82);
   EXPECT_EQ(hit_limit_in_cold_pass({}, level), 180);
 }
 

@@ -49,7 +49,7 @@ const Finding* finding_of(const Judgement& judgement, const std::string& gpu) {
 
 std::vector<std::string> paths_of(const Finding& finding) {
   std::vector<std::string> paths;
-  for (const OddValue& value : finding.values) paths.push_back(value.path);
+  for (const OutlierValue& value : finding.values) paths.push_back(value.path);
   return paths;
 }
 
@@ -62,7 +62,7 @@ TEST(FleetJudge, ASlowMemoryIsOneFindingWithItsValues) {
   EXPECT_EQ(finding->who.host, "host0002");
   EXPECT_THAT(paths_of(*finding), Contains("memory.device.read_bandwidth"));
   EXPECT_THAT(paths_of(*finding), Contains("memory.device.latency"));
-  for (const OddValue& value : finding->values) EXPECT_EQ(value.worse, 1) << value.path;
+  for (const OutlierValue& value : finding->values) EXPECT_EQ(value.worse, 1) << value.path;
 }
 
 TEST(FleetJudge, AThrottledChipIsSlowInItsRates) {
@@ -86,7 +86,8 @@ TEST(FleetJudge, AClockThatDriftsIsOffItsOwnPast) {
   const Finding* finding = finding_of(judgement, "gpu00005");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->where, "on-chip rates: worse than before");
-  EXPECT_TRUE(std::ranges::any_of(finding->values, [](const OddValue& one) { return one.basis == Basis::kChange; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(finding->values, [](const OutlierValue& one) { return one.basis == Basis::kChange; }));
 }
 
 TEST(FleetJudge, ConstantsAreComparedExactlyInSmallGroupsToo) {

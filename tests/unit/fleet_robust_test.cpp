@@ -35,7 +35,7 @@ bool finds_change(std::uint64_t seed, std::size_t changed_run, double factor) {
       60, 6, seed, [&](std::size_t gpu, std::size_t run) { return gpu == kGpu && run == changed_run ? factor : 1.0; });
   const Judgement judgement = judge(store, kAfterAllRuns);
   return std::ranges::any_of(judgement.findings, [](const Finding& finding) {
-    return std::ranges::any_of(finding.values, [](const OddValue& value) { return value.path == kChangedRate; });
+    return std::ranges::any_of(finding.values, [](const OutlierValue& value) { return value.path == kChangedRate; });
   });
 }
 

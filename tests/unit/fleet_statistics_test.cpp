@@ -116,11 +116,11 @@ TEST(SolveSymmetric, NeedsAMatrixThatIsPositiveDefinite) {
 
 TEST(FindThreshold, IsBenjaminiAndHochbergs) {
   // With 10 tests at 5%: 0.001 <= 0.005, 0.008 <= 0.01, 0.2 > 0.015.
-  EXPECT_EQ(find_threshold({0.2, 0.008, 0.001}, 10, 0.05), 0.008);
+  EXPECT_EQ(benjamini_hochberg_threshold({0.2, 0.008, 0.001}, 10, 0.05), 0.008);
   // A later value accepts the earlier ones: 0.006 > 0.005, but 0.0099 <= 0.01.
-  EXPECT_EQ(find_threshold({0.006, 0.0099}, 10, 0.05), 0.0099);
-  EXPECT_EQ(find_threshold({0.2, 0.3}, 10, 0.05), 0);
-  EXPECT_EQ(find_threshold({}, 0, 0.05), 0);
+  EXPECT_EQ(benjamini_hochberg_threshold({0.006, 0.0099}, 10, 0.05), 0.0099);
+  EXPECT_EQ(benjamini_hochberg_threshold({0.2, 0.3}, 10, 0.05), 0);
+  EXPECT_EQ(benjamini_hochberg_threshold({}, 0, 0.05), 0);
 }
 
 }  // namespace

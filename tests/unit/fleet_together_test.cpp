@@ -37,10 +37,10 @@ double distance_of(SignedScores scores) {
   constexpr std::size_t kFaulty = 7;
   for (std::size_t i = 0; i < 3; ++i) scores.columns[i].of_gpu[kFaulty] = 3;
   for (std::size_t i = 3; i < 7; ++i) scores.columns[i].of_gpu[kFaulty] = 0;
-  const std::vector<WholeScore> whole = judge_together(scores, Aspect::kMemory, {});
+  const std::vector<JointScore> whole = score_jointly(scores, Aspect::kMemory, {});
   double squares = 0;
   double faulty = 0;
-  for (const WholeScore& score : whole) {
+  for (const JointScore& score : whole) {
     if (score.gpu == kFaulty) {
       faulty = score.score;
     } else {
@@ -65,14 +65,14 @@ TEST(JudgeTogether, WhatTheRestOfTheChipHasTooIsTakenOff) {
 TEST(JudgeTogether, WhoLacksMostOfThemIsNotJudged) {
   SignedScores scores = drawn_scores(100, 0);
   for (std::size_t i = 0; i < 2; ++i) scores.columns[i].of_gpu[3] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(judge_together(scores, Aspect::kMemory, {}).size(), 99u);
+  EXPECT_EQ(score_jointly(scores, Aspect::kMemory, {}).size(), 99u);
 }
 
 TEST(JudgeTogether, FewValuesAreNoPart) {
   SignedScores scores = drawn_scores(100, 0);
   scores.columns.erase(scores.columns.begin());
-  EXPECT_TRUE(judge_together(scores, Aspect::kMemory, {}).empty());
-  EXPECT_TRUE(judge_together(scores, Aspect::kL2, {}).empty());
+  EXPECT_TRUE(score_jointly(scores, Aspect::kMemory, {}).empty());
+  EXPECT_TRUE(score_jointly(scores, Aspect::kL2, {}).empty());
 }
 
 }  // namespace

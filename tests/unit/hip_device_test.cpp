@@ -453,7 +453,7 @@ TEST_F(HipDeviceTest, DiscoveryFindsWhatACuHoldsAndWhatLaunchesTake) {
 
 TEST_F(HipDeviceTest, OldRuntimesHaveNoGraphs) {
   HipDeviceTest::open("mi210", "", GPUTOPO_FAKE_HIP_MINIMAL);
-  const Program program = LaunchProgram{.way = LaunchWay::kGraph};
+  const Program program = LaunchProgram{.way = LaunchMethod::kGraph};
   EXPECT_THAT(test::message_of<NotSupportedError>("run",
                                                   [&] {
                                                     static_cast<void>(device_->run({&program, 1}));

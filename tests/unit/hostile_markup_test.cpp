@@ -284,8 +284,8 @@ TEST(HostileMarkup, OfNodes) {
 
 // ---- findings and predictions: all fields are listed, so a new one does not compile here ----
 
-fleet::OddValue odd_value(const std::string& text) {
-  fleet::OddValue odd;
+fleet::OutlierValue odd_value(const std::string& text) {
+  fleet::OutlierValue odd;
   auto& [path, unit, basis, value, usual, own_text, usual_text, score, p_value, worse, decides] = odd;
   path = unit = own_text = usual_text = text;
   score = 5;
@@ -302,7 +302,7 @@ fleet::Judgement judgement_of(const std::string& text) {
   paths = {text, text + "2"};
   names = {who};
   scores = {0, 9};
-  fleet::OddValue number = odd_value(text);
+  fleet::OutlierValue number = odd_value(text);
   number.text = number.usual_text = "";
   fleet::Finding finding;
   auto& [finding_who, finding_p, where, odd, others] = finding;
@@ -324,7 +324,7 @@ TEST(HostileMarkup, OfFindings) {
 
 kernel_model::Prediction prediction_of(const std::string& text) {
   kernel_model::Prediction prediction;
-  auto& [kernel, gpu, grid, threads, occupancy, most_warps, blocks, active, clock, model, ceilings, bounds, seconds,
+  auto& [kernel, gpu, grid, threads, occupancy, max_warps, blocks, active, clock, model, ceilings, bounds, seconds,
          notes] = prediction;
   kernel = gpu = text;
   ceilings = {{text, "B", 4e9, 4e12}, {text, "FLOP", 1e9, 6e13}, {text, text, 1, 1}};

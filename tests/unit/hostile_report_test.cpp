@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "file/sanitize.h"
 #include "file/shown.h"
-#include "file/visible.h"
 #include "gputopo/report.h"
 #include "report/compare/prometheus_text.h"
 #include "report/words/csv_text.h"
@@ -67,7 +67,7 @@ Topology hostile_topology() {
 
 // Expects only visible characters and line ends, and no line that a text of the report has begun.
 void expect_harmless(const std::string& text) {
-  EXPECT_EQ(visible_text(text), text);
+  EXPECT_EQ(sanitized_text(text), text);
   EXPECT_THAT(text, Not(HasSubstr("\nFORGED")));
   EXPECT_THAT(text, Not(HasSubstr("\ngputopo_forged")));
 }
@@ -129,7 +129,7 @@ TEST(HostileReport, AsCsv) {
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     EXPECT_TRUE(error == std::errc{} && end == cell.data() + cell.size()) << cell;
   }
-  EXPECT_THAT(cells, ::testing::Contains("'" + visible_text(kHostile)));
+  EXPECT_THAT(cells, ::testing::Contains("'" + sanitized_text(kHostile)));
   for (const char* command : {"\x1b", "\x07", "\u009b", "\u202e"}) {
     EXPECT_THAT(to_csv(hostile_topology()), Not(HasSubstr(command)));
   }
@@ -161,14 +161,14 @@ TEST(HostileReport, AsDrawingAndAsPage) {
 // ---- the parts ----
 
 TEST(VisibleText, ShowsWhatWouldBeObeyed) {
-  EXPECT_EQ(visible_line("a\x1b[0m\x07\r\x7f"), "a\\x1b[0m\\x07\\x0d\\x7f");
-  EXPECT_EQ(visible_line("\u009b \u202e \u2066 \u200f \u2028 \ufeff"),
+  EXPECT_EQ(sanitized_line("a\x1b[0m\x07\r\x7f"), "a\\x1b[0m\\x07\\x0d\\x7f");
+  EXPECT_EQ(sanitized_line("\u009b \u202e \u2066 \u200f \u2028 \ufeff"),
             "\\u009b \\u202e \\u2066 \\u200f \\u2028 \\ufeff");
-  EXPECT_EQ(visible_line("\xff \xc3 \xed\xa0\x80"), "\\xff \\xc3 \\xed\\xa0\\x80");
-  EXPECT_EQ(visible_line("one\ntwo\r\nthree\tfour"), "one two three four");
-  EXPECT_EQ(visible_text("one\ntwo\tthree\x1b"), "one\ntwo\tthree\\x1b");
-  EXPECT_EQ(visible_line("µ 日本 🙂"), "µ 日本 🙂");
-  EXPECT_EQ(visible_line(std::string_view("\0x", 2)), "\\x00x");
+  EXPECT_EQ(sanitized_line("\xff \xc3 \xed\xa0\x80"), "\\xff \\xc3 \\xed\\xa0\\x80");
+  EXPECT_EQ(sanitized_line("one\ntwo\r\nthree\tfour"), "one two three four");
+  EXPECT_EQ(sanitized_text("one\ntwo\tthree\x1b"), "one\ntwo\tthree\\x1b");
+  EXPECT_EQ(sanitized_line("µ 日本 🙂"), "µ 日本 🙂");
+  EXPECT_EQ(sanitized_line(std::string_view("\0x", 2)), "\\x00x");
 }
 
 TEST(VisibleText, AMessageIsCutBetweenCharacters) {

@@ -103,12 +103,12 @@ std::vector<stats::Histogram> several(std::vector<stats::Histogram> histograms) 
 
 TEST(Latencies, AreNotToldOfLoadsInTheLastBin) {
   constexpr std::uint32_t kLast = (kHistogramBins - 1) * kHistogramBinCycles;
-  EXPECT_TRUE(are_told(loads_of({{270, 100}}), {0, 1e9}));
-  EXPECT_TRUE(are_told(loads_of({{270, 99}, {kLast, 1}}), {0, 1e9}));
-  EXPECT_FALSE(are_told(loads_of({{270, 90}, {kLast, 10}}), {0, 1e9}));
-  EXPECT_FALSE(are_told(loads_of({{270, 99}, {kLast, 1}}), {1000, 1e9}));
-  EXPECT_TRUE(are_told(loads_of({{270, 90}, {kLast, 10}}), kL2));
-  EXPECT_TRUE(are_told({0, 0, 1}, {0, 1e9}));
+  EXPECT_TRUE(are_resolved(loads_of({{270, 100}}), {0, 1e9}));
+  EXPECT_TRUE(are_resolved(loads_of({{270, 99}, {kLast, 1}}), {0, 1e9}));
+  EXPECT_FALSE(are_resolved(loads_of({{270, 90}, {kLast, 10}}), {0, 1e9}));
+  EXPECT_FALSE(are_resolved(loads_of({{270, 99}, {kLast, 1}}), {1000, 1e9}));
+  EXPECT_TRUE(are_resolved(loads_of({{270, 90}, {kLast, 10}}), kL2));
+  EXPECT_TRUE(are_resolved({0, 0, 1}, {0, 1e9}));
 }
 
 // Half of the lines are near at both loads; the other half is far at the first load, by 170 to 190 cycles.

@@ -8,26 +8,26 @@ namespace {
 
 TEST(LineSize, HalvesOfALineHoldHalfTheBytes) {
   constexpr double kEnough = 16384;
-  EXPECT_EQ(are_halves_lines({4096, 4096}, 4096, kEnough), true);
-  EXPECT_EQ(are_halves_lines({4032, 4032}, 4096, kEnough), true) << "a place was missed";
-  EXPECT_EQ(are_halves_lines({2048, 2048}, 4096, kEnough), false);
-  EXPECT_EQ(are_halves_lines({2400, 2400}, 4096, kEnough), false) << "some lines hold both halves by chance";
-  EXPECT_EQ(are_halves_lines({0, 0}, 4096, kEnough), false);
+  EXPECT_EQ(are_halves_separate_lines({4096, 4096}, 4096, kEnough), true);
+  EXPECT_EQ(are_halves_separate_lines({4032, 4032}, 4096, kEnough), true) << "a place was missed";
+  EXPECT_EQ(are_halves_separate_lines({2048, 2048}, 4096, kEnough), false);
+  EXPECT_EQ(are_halves_separate_lines({2400, 2400}, 4096, kEnough), false) << "some lines hold both halves by chance";
+  EXPECT_EQ(are_halves_separate_lines({0, 0}, 4096, kEnough), false);
 }
 
 // A constant cache of 46 KiB: all halves of 64 KiB of constants fit if they are lines.
 TEST(LineSize, WhereThereIsNoRoomForMoreAllHalvesFit) {
-  EXPECT_EQ(are_halves_lines({32768, 32768}, 47104, 32768), true);
-  EXPECT_EQ(are_halves_lines({23552, 23552}, 47104, 32768), false);
-  EXPECT_EQ(are_halves_lines({30000, 30000}, 61440, 32768), std::nullopt);
+  EXPECT_EQ(are_halves_separate_lines({32768, 32768}, 47104, 32768), true);
+  EXPECT_EQ(are_halves_separate_lines({23552, 23552}, 47104, 32768), false);
+  EXPECT_EQ(are_halves_separate_lines({30000, 30000}, 61440, 32768), std::nullopt);
 }
 
 // Half of a nearer cache, not walked, held lines that this one had evicted: 7424 B of 10240 seemed to stay.
 TEST(LineSize, WhatANearerCacheMayHaveKeptCountsForNeither) {
   constexpr double kEnough = 40960;
-  EXPECT_EQ(are_halves_lines({5120, 7424}, 10240, kEnough), false);
-  EXPECT_EQ(are_halves_lines({9800, 10240}, 10240, kEnough), true);
-  EXPECT_EQ(are_halves_lines({5120, 10000}, 10240, kEnough), std::nullopt);
+  EXPECT_EQ(are_halves_separate_lines({5120, 7424}, 10240, kEnough), false);
+  EXPECT_EQ(are_halves_separate_lines({9800, 10240}, 10240, kEnough), true);
+  EXPECT_EQ(are_halves_separate_lines({5120, 10000}, 10240, kEnough), std::nullopt);
 }
 
 TEST(LineReferences, SmallerOnesFollow) {

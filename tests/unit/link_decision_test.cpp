@@ -76,23 +76,23 @@ TEST(LinkDecision, AsksNoMoreThanDecidesWhoSharesAPart) {
 }
 
 TEST(LinkDecision, TellsAWayFromADisturbance) {
-  EXPECT_TRUE(vary_alike(0.17, 0.14));
-  EXPECT_TRUE(vary_alike(0.13, 0.17));
-  EXPECT_FALSE(vary_alike(0.02, 0.40));
-  EXPECT_FALSE(vary_alike(0.40, 0.12));
+  EXPECT_TRUE(have_similar_spread(0.17, 0.14));
+  EXPECT_TRUE(have_similar_spread(0.13, 0.17));
+  EXPECT_FALSE(have_similar_spread(0.02, 0.40));
+  EXPECT_FALSE(have_similar_spread(0.40, 0.12));
 }
 
 // Four H200: each of three copies from one GPU takes 2.7 ms, as it does alone, but the engine serves them in turn.
 TEST(LinkDecision, CopiesInTurnDoNotAddUp) {
-  const AtOnce in_turn = rates_at_once(1.2, std::vector{3.0, 3.0, 3.0}, std::vector{0.0, 3.0, 6.0});
+  const AtOnce in_turn = concurrent_rates(1.2, std::vector{3.0, 3.0, 3.0}, std::vector{0.0, 3.0, 6.0});
   EXPECT_TRUE(in_turn.in_turn);
   EXPECT_DOUBLE_EQ(in_turn.total, 0.4);
   EXPECT_DOUBLE_EQ(in_turn.rates.back(), 1.2 / 9);
-  const AtOnce at_once = rates_at_once(1.2, std::vector{3.0, 3.0, 4.0}, std::vector{0.0, 0.01, 0.02});
+  const AtOnce at_once = concurrent_rates(1.2, std::vector{3.0, 3.0, 4.0}, std::vector{0.0, 0.01, 0.02});
   EXPECT_FALSE(at_once.in_turn);
   EXPECT_DOUBLE_EQ(at_once.total, 1.1);
   // Devices that do not report start times.
-  EXPECT_DOUBLE_EQ(rates_at_once(1.2, std::vector{3.0, 3.0}, {}).total, 0.8);
+  EXPECT_DOUBLE_EQ(concurrent_rates(1.2, std::vector{3.0, 3.0}, {}).total, 0.8);
 }
 
 }  // namespace

@@ -23,10 +23,12 @@ NodeInfo node_of(std::uint32_t gpus, const std::string& kind) {
   return info;
 }
 
-Transfer between(std::uint32_t from, std::uint32_t to) { return {{PlaceKind::kGpu, from}, {PlaceKind::kGpu, to}}; }
+Transfer between(std::uint32_t from, std::uint32_t to) {
+  return {{EndpointKind::kGpu, from}, {EndpointKind::kGpu, to}};
+}
 
 std::vector<Transfer> transfers_of(const NodeInfo& info) {
-  std::vector<Transfer> transfers{{{PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0}}};
+  std::vector<Transfer> transfers{{{EndpointKind::kHost, 0}, {EndpointKind::kGpu, 0}}};
   for (const PeerLink& peer : info.peers) transfers.push_back(between(peer.from, peer.to));
   return transfers;
 }
@@ -76,13 +78,13 @@ TEST(LinkRounds, LeaveLinksAloneThatMayMeet) {
 
 TEST(LinkRounds, WhatHasAnotherRateThanAloneIsAskedAlone) {
   const std::vector<double> alone{396.6e9, 396.5e9, 396.7e9};
-  EXPECT_TRUE(is_as_alone({396.5e9, 396.1e9, 396.9e9}, alone));
-  EXPECT_FALSE(is_as_alone({198.3e9, 198.2e9, 198.4e9}, alone));  // two on one link
-  EXPECT_FALSE(is_as_alone({420e9, 419e9, 421e9}, alone));        // one that may get even faster
-  EXPECT_FALSE(is_as_alone({396.5e9, 300e9, 396.9e9}, alone));    // disturbed
-  EXPECT_FALSE(is_as_alone({396.5e9, 396.1e9, 396.9e9}, {}));     // nothing is known
+  EXPECT_TRUE(matches_solo_rate({396.5e9, 396.1e9, 396.9e9}, alone));
+  EXPECT_FALSE(matches_solo_rate({198.3e9, 198.2e9, 198.4e9}, alone));  // two on one link
+  EXPECT_FALSE(matches_solo_rate({420e9, 419e9, 421e9}, alone));        // one that may get even faster
+  EXPECT_FALSE(matches_solo_rate({396.5e9, 300e9, 396.9e9}, alone));    // disturbed
+  EXPECT_FALSE(matches_solo_rate({396.5e9, 396.1e9, 396.9e9}, {}));     // nothing is known
   // Links differ: this one may be slowed down to the rate of another.
-  EXPECT_FALSE(is_as_alone({130e9, 129e9, 131e9}, std::vector{130e9, 257e9}));
+  EXPECT_FALSE(matches_solo_rate({130e9, 129e9, 131e9}, std::vector{130e9, 257e9}));
 }
 
 }  // namespace

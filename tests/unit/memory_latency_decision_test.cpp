@@ -78,18 +78,18 @@ TEST(Evicted, WhereNearMemoryIsAsQuickAsFarHits) {
 
 // Latencies of an H200, including the timer: a line is near or far depending on its home.
 TEST(BetweenSides, AreTwoThatStandApart) {
-  const auto between =
-      between_sides(loads_around({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));
+  const auto between = near_far_boundary(
+      loads_around({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));
   ASSERT_TRUE(between);
   EXPECT_GT(*between, 610);
   EXPECT_LT(*between, 720);
 }
 
 TEST(BetweenSides, AreNoneOfOneAndOfATail) {
-  EXPECT_FALSE(between_sides(loads_around({{500, 1000}})));
-  EXPECT_FALSE(between_sides(loads_around({{500, 1000}, {900, 50}}))) << "outliers";
-  EXPECT_FALSE(between_sides(loads_around({{480, 300}, {500, 500}, {520, 300}}))) << "slices";
-  EXPECT_FALSE(between_sides({}));
+  EXPECT_FALSE(near_far_boundary(loads_around({{500, 1000}})));
+  EXPECT_FALSE(near_far_boundary(loads_around({{500, 1000}, {900, 50}}))) << "outliers";
+  EXPECT_FALSE(near_far_boundary(loads_around({{480, 300}, {500, 500}, {520, 300}}))) << "slices";
+  EXPECT_FALSE(near_far_boundary({}));
 }
 
 }  // namespace

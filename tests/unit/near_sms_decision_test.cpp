@@ -74,21 +74,21 @@ TEST(NearSmsDecision, NeedsSmsAndLines) {
 }
 
 TEST(OddSms, AreThoseFarFromTheMedianOfAll) {
-  EXPECT_THAT(odd_sms(std::vector<double>{270, 272, 271, 268, 330, 269, 273}), ElementsAre(4));
-  EXPECT_THAT(odd_sms(std::vector<double>{270, 272, 271, 200, 269, 273, 268}), ElementsAre(3)) << "too fast";
+  EXPECT_THAT(outlier_sms(std::vector<double>{270, 272, 271, 268, 330, 269, 273}), ElementsAre(4));
+  EXPECT_THAT(outlier_sms(std::vector<double>{270, 272, 271, 200, 269, 273, 268}), ElementsAre(3)) << "too fast";
 }
 
 TEST(OddSms, AreNoneInARampOrBetweenTwoModes) {
-  EXPECT_THAT(odd_sms(std::vector<double>{250, 255, 260, 265, 270, 275, 280}), IsEmpty());
-  EXPECT_THAT(odd_sms(std::vector<double>{250, 250, 250, 290, 290, 290}), IsEmpty());
+  EXPECT_THAT(outlier_sms(std::vector<double>{250, 255, 260, 265, 270, 275, 280}), IsEmpty());
+  EXPECT_THAT(outlier_sms(std::vector<double>{250, 250, 250, 290, 290, 290}), IsEmpty());
 }
 
 // If all others are equal to the cycle, one cycle more does not make an SM odd.
 TEST(OddSms, MustDifferByAPartOfTheMedian) {
-  EXPECT_THAT(odd_sms(std::vector<double>{270, 270, 270, 270, 271}), IsEmpty());
-  EXPECT_THAT(odd_sms(std::vector<double>{270, 270, 270, 270, 290}), ElementsAre(4));
-  EXPECT_THAT(odd_sms(std::vector<double>{270}), IsEmpty());
-  EXPECT_THAT(odd_sms({}), IsEmpty());
+  EXPECT_THAT(outlier_sms(std::vector<double>{270, 270, 270, 270, 271}), IsEmpty());
+  EXPECT_THAT(outlier_sms(std::vector<double>{270, 270, 270, 270, 290}), ElementsAre(4));
+  EXPECT_THAT(outlier_sms(std::vector<double>{270}), IsEmpty());
+  EXPECT_THAT(outlier_sms({}), IsEmpty());
 }
 
 TEST(LinesByNearness, DrawsTheBlocksOfTheMatrix) {

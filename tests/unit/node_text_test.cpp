@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "gputopo/node.h"
@@ -27,7 +27,7 @@ TEST(NodeText, NoTextOfTheDocumentCommandsATerminal) {
     try {
       const std::string text = node_to_text(read_node_json(changed.dump()), 80);
       ++accepted;
-      EXPECT_EQ(visible_text(text), text) << pointer;
+      EXPECT_EQ(sanitized_text(text), text) << pointer;
     } catch (const FormatError&) {
       // This field accepts only a few words.
     }

@@ -98,15 +98,15 @@ TEST(Clocks, OfAGroupAgreeWhateverTheMoment) {
 }
 
 TEST(Sides, CostWhatTheyTakeBeyondTheirOperations) {
-  const auto apart = decide_sides(std::vector<SidesSample>{{2, 373}, {4, 734}, {8, 1456}, {16, 2911}}, 129);
+  const auto apart = decide_divergence(std::vector<DivergenceSample>{{2, 373}, {4, 734}, {8, 1456}, {16, 2911}}, 129);
   ASSERT_TRUE(apart.value);
   EXPECT_NEAR(apart.value->cycles, 52, 1);
   EXPECT_FALSE(apart.value->interleave);
-  const auto beside = decide_sides(std::vector<SidesSample>{{2, 200}, {4, 220}, {8, 260}}, 129);
+  const auto beside = decide_divergence(std::vector<DivergenceSample>{{2, 200}, {4, 220}, {8, 260}}, 129);
   ASSERT_TRUE(beside.value);
   EXPECT_TRUE(beside.value->interleave);
-  EXPECT_FALSE(decide_sides(std::vector<SidesSample>{{2, 100}, {4, 900}, {8, 1000}}, 129).value) << "no line";
-  EXPECT_FALSE(decide_sides(std::vector<SidesSample>{{2, 100}, {4, 200}}, 129).value);
+  EXPECT_FALSE(decide_divergence(std::vector<DivergenceSample>{{2, 100}, {4, 900}, {8, 1000}}, 129).value) << "no line";
+  EXPECT_FALSE(decide_divergence(std::vector<DivergenceSample>{{2, 100}, {4, 200}}, 129).value);
 }
 
 }  // namespace

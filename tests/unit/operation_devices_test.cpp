@@ -22,7 +22,7 @@ std::vector<OperationResult> run_all(Device& device) {
   std::vector<Program> programs;
   for (const OperationInfo& operation : operation_catalogue()) {
     OperationProgram program{.operation = operation.id};
-    program.warps = warps_together(operation.type);
+    program.warps = warps_per_operation(operation.type);
     programs.emplace_back(program);
   }
   std::vector<OperationResult> results;

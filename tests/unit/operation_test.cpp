@@ -85,7 +85,7 @@ TEST(Operations, WaitForTheOneBefore) {
       continue;
     }
     // Operations of several warps accumulate into their result.
-    const char* before = warps_together(operation.type) > 1 ? "$d" : "$x";
+    const char* before = warps_per_operation(operation.type) > 1 ? "$d" : "$x";
     EXPECT_THAT(std::string(operation.ptx), HasSubstr(before)) << operation.name;
     EXPECT_THAT(std::string(operation.ptx), HasSubstr("$d")) << operation.name;
     EXPECT_EQ(operation.ptx.back(), ';') << operation.name;
@@ -102,7 +102,7 @@ TEST(Operations, WaitForTheOneBefore) {
 std::size_t around_operations(const OperationShape& shape) {
   const OperandType type = info_of(shape.operation).type;
   if (type == OperandType::kTensorMemory) return 7;
-  return warps_together(type) > 1 ? 5 : 2 * cuda::rounds_of_pass(shape);
+  return warps_per_operation(type) > 1 ? 5 : 2 * cuda::rounds_of_pass(shape);
 }
 
 TEST(OperationKernels, HoldEachOperationOfARound) {

@@ -31,10 +31,10 @@ sim::MachineSpec machine_with(sim::CacheSpec cache) {
 
 double packed(const sim::MachineSpec& machine) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1);
-  Bench bench(*device, {});
-  Lab lab(bench);
-  const Survey survey = complete_survey(lab, begin_survey(lab, {.space = Space::kGlobal}));
-  return packed_bytes(lab, find_cache(survey, 0, false));
+  DeviceSession bench(*device, {});
+  ProbeRunner runner(bench);
+  const Survey survey = complete_survey(runner, begin_survey(runner, {.space = Space::kGlobal}));
+  return packed_bytes(runner, find_cache(survey, 0, false));
 }
 
 TEST(Packing, FillsUnevenSetsUnderEveryReplacement) {

@@ -63,10 +63,10 @@ TEST(PageOrder, GoesThroughMoreEntriesThanTheLevelHas) {
 }
 
 TEST(PageOrder, FromBothHalvesInTurns) {
-  EXPECT_THAT(halves_in_turns(6), ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_THAT(halves_in_turns(5), ElementsAre(0, 3, 1, 4, 2));
-  EXPECT_THAT(halves_in_turns(1), ElementsAre(0));
-  EXPECT_THAT(halves_in_turns(0), IsEmpty());
+  EXPECT_THAT(interleave_halves(6), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(interleave_halves(5), ElementsAre(0, 3, 1, 4, 2));
+  EXPECT_THAT(interleave_halves(1), ElementsAre(0));
+  EXPECT_THAT(interleave_halves(0), IsEmpty());
 }
 
 }  // namespace

@@ -177,16 +177,16 @@ TEST(PolicyDecision, WhatANearerCacheServesIsLeftOut) {
 }
 
 TEST(PolicyDecision, HowOftenMostAreWrong) {
-  EXPECT_NEAR(chance_that_most_are_wrong(5, 0.1), 0.00856, 1e-5);
-  EXPECT_EQ(chance_that_most_are_wrong(5, 0), 0);
-  EXPECT_EQ(chance_that_most_are_wrong(0, 0), 1);
+  EXPECT_NEAR(majority_error_probability(5, 0.1), 0.00856, 1e-5);
+  EXPECT_EQ(majority_error_probability(5, 0), 0);
+  EXPECT_EQ(majority_error_probability(0, 0), 1);
 }
 
 // Victims of 400 new lines, by age.
-VictimShares shares(std::vector<double> of_age, double seen = 400, double tried = 400) {
-  std::vector<std::size_t> looked(of_age.size());
+VictimShares shares(std::vector<double> share_by_age, double seen = 400, double tried = 400) {
+  std::vector<std::size_t> looked(share_by_age.size());
   std::iota(looked.begin(), looked.end(), std::size_t{0});
-  return {.of_age = std::move(of_age), .looked = std::move(looked), .seen = seen, .tried = tried};
+  return {.share_by_age = std::move(share_by_age), .looked = std::move(looked), .seen = seen, .tried = tried};
 }
 
 const VictimShares kAny = shares({0.26, 0.24, 0.23, 0.27});
@@ -215,14 +215,14 @@ TEST(RandomDecision, BehindAnotherCacheItIsRandomOrNotTold) {
 TEST(RandomDecision, NoiseThatIsKnownIsAllowedFor) {
   constexpr std::size_t kWays = 24;
   constexpr double kFalse = 0.03;
-  std::vector<double> of_age;
+  std::vector<double> share_by_age;
   double left = 1;
   for (std::size_t i = 0; i < kWays; ++i) {
-    of_age.push_back(left * (1 + kFalse * static_cast<double>(kWays - 1 - i)) / kWays);
+    share_by_age.push_back(left * (1 + kFalse * static_cast<double>(kWays - 1 - i)) / kWays);
     left *= 1 - kFalse;
   }
-  EXPECT_LT(evenness(shares(of_age, 2000), 0), 1e-4);
-  EXPECT_GT(evenness(shares(of_age, 2000), kFalse), 0.1);
+  EXPECT_LT(evenness(shares(share_by_age, 2000), 0), 1e-4);
+  EXPECT_GT(evenness(shares(share_by_age, 2000), kFalse), 0.1);
 }
 
 // Random replacement disturbed by neighbors: with 2% false misses, these shares are neither even nor clearly uneven.
@@ -237,9 +237,9 @@ TEST(RandomDecision, SharesThatNoiseMayHaveMadeUnevenTellNothing) {
 
 // 455 ways and 200 victims, at most one in each way.
 TEST(RandomDecision, OfMoreWaysThanVictimsManyAreOneGroup) {
-  std::vector<double> of_age(455, 0);
-  for (std::size_t i = 0; i < 200; ++i) of_age[(i * 181 + 7) % 455] += 1.0 / 200;
-  EXPECT_EQ(decide_random(shares(of_age, 200), shares(of_age, 200), 0).value, true);
+  std::vector<double> share_by_age(455, 0);
+  for (std::size_t i = 0; i < 200; ++i) share_by_age[(i * 181 + 7) % 455] += 1.0 / 200;
+  EXPECT_EQ(decide_random(shares(share_by_age, 200), shares(share_by_age, 200), 0).value, true);
   std::vector<double> oldest(455, 0);
   for (std::size_t i = 0; i < 40; ++i) oldest[i] = 1.0 / 40;
   EXPECT_EQ(decide_random(shares(oldest, 200), shares(oldest, 200), 0).value, false);
@@ -260,14 +260,14 @@ TEST(VictimShares, CountWhoWent) {
   EXPECT_EQ(found.tried, 5);
   EXPECT_EQ(found.seen, 4);
   EXPECT_DOUBLE_EQ(found.seen_part(), 0.8);
-  EXPECT_THAT(found.of_age, testing::ElementsAre(0.25, 0.25, 0.5));
+  EXPECT_THAT(found.share_by_age, testing::ElementsAre(0.25, 0.25, 0.5));
   EXPECT_THAT(found.looked, testing::ElementsAre(1, 2, 0));
 }
 
 TEST(VictimShares, OfNoVictimsAreNone) {
   const VictimShares found = share_victims({0, 1}, std::vector<std::optional<std::size_t>>(3));
   EXPECT_EQ(found.seen_part(), 0);
-  EXPECT_THAT(found.of_age, testing::ElementsAre(0, 0));
+  EXPECT_THAT(found.share_by_age, testing::ElementsAre(0, 0));
   EXPECT_EQ(share_victims({}, {}).seen_part(), 0);
 }
 

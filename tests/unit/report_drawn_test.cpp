@@ -26,7 +26,7 @@ std::vector<std::string> plots_of(const Topology& topology) {
   std::set<Plot> seen;
   for (const MemoryElement& element : topology.memory) {
     for (const auto& [id, whole] : element.attributes) {
-      const Attribute attribute = report::thinned(whole, 500);
+      const Attribute attribute = report::downsampled(whole, 500);
       for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
         if (seen.insert(chart.plot).second) plots.push_back(report::plot_svg(chart).text());
       }

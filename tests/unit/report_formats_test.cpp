@@ -329,7 +329,7 @@ TEST(Thin, LeavesShortTablesAlone) {
       table_of("a", Plot::kLine, {axis("x_bytes", "x", "B"), values("y", "y")}, {{1, 2, 3}, {0.5, 1e-320, 1e300}});
   table.timer_cycles = 30;
   table.marks = {"edge_bytes"};
-  EXPECT_EQ(report::thinned(table), table);
+  EXPECT_EQ(report::downsampled(table), table);
 }
 
 TEST(Thin, KeepsWhatTheTableSaysOfItself) {
@@ -339,7 +339,7 @@ TEST(Thin, KeepsWhatTheTableSaysOfItself) {
   }
   table.timer_cycles = 30;
   table.marks = {"edge_bytes"};
-  SampleTable thin = report::thinned(table);
+  SampleTable thin = report::downsampled(table);
   EXPECT_LE(thin.row_count(), report::kMaxRows);
   EXPECT_EQ(thin.measured_rows, 10000u);
   thin.data = table.data;
@@ -350,15 +350,15 @@ TEST(Thin, KeepsWhatTheTableSaysOfItself) {
 TEST(Thin, KeepsMapsWhole) {
   SampleTable map = map_of(100, 50);
   EXPECT_TRUE(report::is_whole_map(map));
-  EXPECT_EQ(report::thinned(map).row_count(), 5000u);
+  EXPECT_EQ(report::downsampled(map).row_count(), 5000u);
   map.data[0].back() = 0;  // one cell missing, one twice
   EXPECT_FALSE(report::is_whole_map(map));
-  EXPECT_LE(report::thinned(map).row_count(), report::kMaxRows);
+  EXPECT_LE(report::downsampled(map).row_count(), report::kMaxRows);
   // A table drawn as lines is no map, whatever its shape.
   SampleTable lines = map_of(100, 50);
   lines.plot = Plot::kLine;
   EXPECT_FALSE(report::is_whole_map(lines));
-  EXPECT_LE(report::thinned(lines).row_count(), report::kMaxRows);
+  EXPECT_LE(report::downsampled(lines).row_count(), report::kMaxRows);
 }
 
 // Curves are thinned, maps stay.
@@ -390,12 +390,12 @@ TEST(Thin, ToABudgetOfAllTables) {
 }
 
 TEST(Thin, AMapOfWhichLessIsKeptIsAMap) {
-  const SampleTable thin = report::thinned(map_of(300, 192));
+  const SampleTable thin = report::downsampled(map_of(300, 192));
   EXPECT_TRUE(report::is_whole_map(thin));
   EXPECT_LE(thin.row_count(), report::kMaxMapCells);
   EXPECT_GE(thin.row_count(), report::kMaxMapCells / 2);
   EXPECT_EQ(thin.measured_rows, 300u * 192u);
-  EXPECT_EQ(report::thinned(thin), thin);
+  EXPECT_EQ(report::downsampled(thin), thin);
 }
 
 TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {

@@ -14,14 +14,14 @@
 namespace gputopo {
 namespace {
 
-using report::PublishedBeside;
+using report::PublishedComparison;
 using test::saved_report;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-PublishedBeside beside(const Topology& topology, const std::string& group, const std::string& attribute) {
-  for (const PublishedBeside& one : report::published_beside(topology)) {
+PublishedComparison beside(const Topology& topology, const std::string& group, const std::string& attribute) {
+  for (const PublishedComparison& one : report::compare_with_published(topology)) {
     if (one.group == group && one.attribute == attribute) return one;
   }
   return {};
@@ -29,10 +29,10 @@ PublishedBeside beside(const Topology& topology, const std::string& group, const
 
 TEST(Published, AgreesDiffersOrNobodySaid) {
   Topology topology = saved_report("h200");
-  const PublishedBeside count = beside(topology, "compute", "sm_count");
+  const PublishedComparison count = beside(topology, "compute", "sm_count");
   EXPECT_TRUE(count.agrees());
   topology.compute.front().second.value = std::int64_t{120};
-  const PublishedBeside other = beside(topology, "compute", "sm_count");
+  const PublishedComparison other = beside(topology, "compute", "sm_count");
   ASSERT_FALSE(other.values.empty());
   EXPECT_FALSE(other.agrees());
   EXPECT_THAT(report::published_text(other, other.values.front()), HasSubstr("differs by +10%: 132"));
@@ -57,7 +57,7 @@ TEST(Published, ThePageSumsUpAndListsWhatIsNew) {
 }
 
 TEST(Published, TheNearestStandsFirst) {
-  const PublishedBeside bandwidth = beside(saved_report("h200"), "l2", "read_bandwidth");
+  const PublishedComparison bandwidth = beside(saved_report("h200"), "l2", "read_bandwidth");
   ASSERT_GE(bandwidth.values.size(), 2U);
   EXPECT_TRUE(std::ranges::is_sorted(bandwidth.values, {},
                                      [](const auto& value) { return std::abs(value.relative.value_or(1e9)); }));
@@ -66,13 +66,13 @@ TEST(Published, TheNearestStandsFirst) {
 TEST(Published, IsOfTheGpuOfThisNameAlone) {
   Topology topology = saved_report("h200");
   topology.name = "NVIDIA T400";  // not a T4
-  EXPECT_THAT(report::published_beside(topology), IsEmpty());
+  EXPECT_THAT(report::compare_with_published(topology), IsEmpty());
   EXPECT_THAT(report::to_published(topology, {}),
               HasSubstr("gputopo knows no published values for a GPU of this name"));
   topology.name = "NVIDIA H100 80GB HBM3";
-  EXPECT_FALSE(report::published_beside(topology).empty());
+  EXPECT_FALSE(report::compare_with_published(topology).empty());
   topology.name = "";
-  EXPECT_THAT(report::published_beside(topology), IsEmpty());
+  EXPECT_THAT(report::compare_with_published(topology), IsEmpty());
 }
 
 // The file itself: names of the catalog, finite numbers, and a source and its kind for each value.

@@ -68,22 +68,22 @@ std::vector<double> by_chance(std::uint64_t seed, double hits, std::size_t of_li
 TEST(ResidentBackwards, WhatDiffersFromLookToLookIsLeftToChance) {
   for (std::uint64_t seed = 1; seed < 50; ++seed) {
     for (const double hits : {0.2, 0.4, 0.8}) {
-      EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 1), by_chance(seed + 100, hits, 1)));
-      EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 4), by_chance(seed + 100, hits, 4)));
+      EXPECT_TRUE(has_random_eviction(by_chance(seed, hits, 1), by_chance(seed + 100, hits, 1)));
+      EXPECT_TRUE(has_random_eviction(by_chance(seed, hits, 4), by_chance(seed + 100, hits, 4)));
     }
     // The same lines each time, with outliers.
     const auto same = by_chance(seed, 0.4, 1);
-    EXPECT_FALSE(is_left_to_chance(same, same));
+    EXPECT_FALSE(has_random_eviction(same, same));
     auto noisy = same;
     for (std::size_t place = seed % 3; place < noisy.size(); place += 3)
       noisy[place] = std::max(0.0, noisy[place] - 1.0 / 32);
-    EXPECT_FALSE(is_left_to_chance(same, noisy));
+    EXPECT_FALSE(has_random_eviction(same, noisy));
     // A neighbor that evicts half of the lines in one of two looks.
-    EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), by_chance(seed + 100, 0.25, 1)));
+    EXPECT_FALSE(has_random_eviction(by_chance(seed, 0.5, 1), by_chance(seed + 100, 0.25, 1)));
     const auto one_piece = places([](std::size_t place) { return place < 64 ? 1.0 : 0.0; });
-    EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), one_piece));
+    EXPECT_FALSE(has_random_eviction(by_chance(seed, 0.5, 1), one_piece));
   }
-  EXPECT_FALSE(is_left_to_chance(places([](std::size_t) { return 1.0; }), places([](std::size_t) { return 1.0; })));
+  EXPECT_FALSE(has_random_eviction(places([](std::size_t) { return 1.0; }), places([](std::size_t) { return 1.0; })));
 }
 
 TEST(ResidentBackwards, WhatIsNotInOnePieceIsLookedAtTwice) {

@@ -15,7 +15,7 @@ constexpr double kNearCycles = 260;
 // On an H200, half of the lines have their home on the far side and take 173 cycles more.
 TEST(SplitByFirstTouch, SmsOfTwoSides) {
   const std::vector<FirstTouch> touches = {{1, 0.1}, {2, 86.0}, {3, 85.9}, {8, -0.1}, {9, 0.12}, {14, 86.1}};
-  const Decision<SplitSms> split = split_by_first_touch({touches, 0.05, 0.3, kNearCycles});
+  const Decision<NearAndFarSms> split = split_by_first_touch({touches, 0.05, 0.3, kNearCycles});
   ASSERT_TRUE(split.value);
   EXPECT_THAT(split.value->near, ElementsAre(1, 8, 9));
   EXPECT_THAT(split.value->far, ElementsAre(2, 3, 14));
@@ -24,7 +24,7 @@ TEST(SplitByFirstTouch, SmsOfTwoSides) {
 
 TEST(SplitByFirstTouch, AllAlike) {
   const std::vector<FirstTouch> touches = {{1, 0.4}, {2, -0.6}, {3, 0.8}, {4, 0.0}};
-  const Decision<SplitSms> split = split_by_first_touch({touches, 0.1, 0.4, kNearCycles});
+  const Decision<NearAndFarSms> split = split_by_first_touch({touches, 0.1, 0.4, kNearCycles});
   ASSERT_TRUE(split.value);
   EXPECT_THAT(split.value->near, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(split.value->far, IsEmpty());
@@ -33,7 +33,7 @@ TEST(SplitByFirstTouch, AllAlike) {
 // 5% of 240 cycles, which half of the lines show: still many times the noise.
 TEST(SplitByFirstTouch, AGapOfSixCyclesIsTold) {
   const std::vector<FirstTouch> touches = {{1, 0.4}, {2, 5.7}, {3, 6.2}, {4, -0.3}};
-  const Decision<SplitSms> split = split_by_first_touch({touches, 0.1, 0.35, kNearCycles});
+  const Decision<NearAndFarSms> split = split_by_first_touch({touches, 0.1, 0.35, kNearCycles});
   ASSERT_TRUE(split.value);
   EXPECT_THAT(split.value->far, ElementsAre(2, 3));
 }
@@ -46,14 +46,14 @@ TEST(SplitByFirstTouch, WhatNoiseMayBeIsNoSide) {
 // A direct-mapped L2, where the lines evict one another; far ones took 41 cycles more.
 TEST(SplitByFirstTouch, NoiseThatWouldHideSidesSaysNothing) {
   const std::vector<FirstTouch> touches = {{1, 12}, {2, 35}, {3, -8}, {4, 40}};
-  const Decision<SplitSms> split = split_by_first_touch({touches, 3, 7.8, kNearCycles});
+  const Decision<NearAndFarSms> split = split_by_first_touch({touches, 3, 7.8, kNearCycles});
   EXPECT_FALSE(split.value);
   EXPECT_THAT(split.why_not, HasSubstr("noise would hide"));
 }
 
 TEST(SplitByFirstTouch, NobodyIsBetweenTheSides) {
   const std::vector<FirstTouch> touches = {{1, 0.1}, {2, 86.0}, {3, 45}, {4, 85}};
-  const Decision<SplitSms> split = split_by_first_touch({touches, 0, 0.3, kNearCycles});
+  const Decision<NearAndFarSms> split = split_by_first_touch({touches, 0, 0.3, kNearCycles});
   EXPECT_FALSE(split.value);
   EXPECT_THAT(split.why_not, HasSubstr("SM 3"));
 }
@@ -136,11 +136,11 @@ TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
 
 TEST(DecidePartitions, OneExperimentAloneIsFlagged) {
   const Decision<PartitionsFound> found =
-      decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides = "requires at least two SMs"});
+      decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides_reason = "requires at least two SMs"});
   ASSERT_TRUE(found.value);
   EXPECT_EQ(found.value->partitions, 2);
   EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("two SMs")));
-  EXPECT_FALSE(decide_partitions({.near_ratio = 1.5, .no_sides = "requires at least two SMs"}).value);
+  EXPECT_FALSE(decide_partitions({.near_ratio = 1.5, .no_sides_reason = "requires at least two SMs"}).value);
 }
 
 }  // namespace

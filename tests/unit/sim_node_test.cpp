@@ -15,9 +15,9 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Place kHost{PlaceKind::kHost, 0};
-constexpr Place kGpu0{PlaceKind::kGpu, 0};
-constexpr Place kGpu1{PlaceKind::kGpu, 1};
+constexpr Endpoint kHost{EndpointKind::kHost, 0};
+constexpr Endpoint kGpu0{EndpointKind::kGpu, 0};
+constexpr Endpoint kGpu1{EndpointKind::kGpu, 1};
 
 // Two GPUs with slots of 50 GB/s behind one uplink of 60 GB/s, and a link of 400 GB/s between them; no noise.
 std::string text_with(const std::string& find = {}, const std::string& replacement = {}) {

@@ -49,11 +49,11 @@ TEST(Descriptive, MeanIntervalIsStudents) {
 
 // By hand: at least three heads of four coins, and the closed form for two degrees of freedom.
 TEST(Distributions, TailsAreExact) {
-  EXPECT_NEAR(chance_of_more_successes(2, 4, 0.5), 5.0 / 16, 1e-12);
-  EXPECT_EQ(chance_of_more_successes(4, 4, 0.5), 0);
-  EXPECT_EQ(chance_of_more_successes(0, 4, 1), 1);
-  EXPECT_NEAR(chance_of_larger_chi_squared(3, 2), std::exp(-1.5), 1e-12);
-  EXPECT_EQ(chance_of_larger_chi_squared(0, 2), 1);
+  EXPECT_NEAR(binomial_upper_tail(2, 4, 0.5), 5.0 / 16, 1e-12);
+  EXPECT_EQ(binomial_upper_tail(4, 4, 0.5), 0);
+  EXPECT_EQ(binomial_upper_tail(0, 4, 1), 1);
+  EXPECT_NEAR(chi_squared_upper_tail(3, 2), std::exp(-1.5), 1e-12);
+  EXPECT_EQ(chi_squared_upper_tail(0, 2), 1);
 }
 
 TEST(Descriptive, LineIsFitted) {

@@ -27,8 +27,8 @@ class Streams : public ::testing::Test {
   }
 
   std::unique_ptr<Device> device_ = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1);
-  Bench bench_{*device_, {}};
-  Lab lab_{bench_};
+  DeviceSession session_{*device_, {}};
+  ProbeRunner runner_{session_};
   Survey survey_;
 };
 
@@ -39,7 +39,7 @@ std::vector<std::string> texts_of(const std::vector<StreamProgram>& programs) {
 }
 
 TEST_F(Streams, OfACacheOfAnSmCoverHalfOfWhatFitsInEveryShape) {
-  const auto programs = cache_streams(lab_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kRead);
+  const auto programs = cache_streams(runner_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kRead);
   ASSERT_THAT(programs, SizeIs(6));
   EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::space, Space::kGlobal), Field(&StreamProgram::per_block, true),
                                    Field(&StreamProgram::op, StreamOp::kRead))));
@@ -55,7 +55,7 @@ TEST_F(Streams, OfACacheOfAnSmCoverHalfOfWhatFitsInEveryShape) {
 
 // Most caches of an SM write stores through, so all SMs write to one array, too.
 TEST_F(Streams, OfWritesToACacheOfAnSmAreTogetherToo) {
-  const auto programs = cache_streams(lab_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kWrite);
+  const auto programs = cache_streams(runner_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kWrite);
   ASSERT_THAT(programs, SizeIs(8));
   for (const StreamProgram& program : {programs[6], programs[7]}) {
     EXPECT_FALSE(program.per_block);
@@ -67,26 +67,26 @@ TEST_F(Streams, OfWritesToACacheOfAnSmAreTogetherToo) {
 }
 
 TEST_F(Streams, OfACacheThatSmsShareAreOneArray) {
-  const auto programs = cache_streams(lab_, cache(Space::kGlobalBypassL1, 20 << 20), StreamOp::kRead);
+  const auto programs = cache_streams(runner_, cache(Space::kGlobalBypassL1, 20 << 20), StreamOp::kRead);
   ASSERT_THAT(programs, SizeIs(6));
   EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::per_block, false), Field(&StreamProgram::bytes, 8u << 20))));
   EXPECT_EQ(programs.front().repeats, 476u);  // 4 GB
   // Behind another cache, clearly more than that cache holds, or it would serve the stream.
-  const auto behind = cache_streams(lab_, cache(Space::kGlobalBypassL1, 1200 * kKiB, 300 * kKiB), StreamOp::kRead);
+  const auto behind = cache_streams(runner_, cache(Space::kGlobalBypassL1, 1200 * kKiB, 300 * kKiB), StreamOp::kRead);
   EXPECT_THAT(behind, Each(Field(&StreamProgram::bytes, 1u << 20)));
   EXPECT_THROW(
-      static_cast<void>(cache_streams(lab_, cache(Space::kGlobalBypassL1, 64 * kKiB, 300 * kKiB), StreamOp::kRead)),
+      static_cast<void>(cache_streams(runner_, cache(Space::kGlobalBypassL1, 64 * kKiB, 300 * kKiB), StreamOp::kRead)),
       Inconclusive);
   // Not so little that SMs wait for one another, and never more than fits.
-  const auto least = cache_streams(lab_, cache(Space::kGlobalBypassL1, 400 * kKiB), StreamOp::kRead);
+  const auto least = cache_streams(runner_, cache(Space::kGlobalBypassL1, 400 * kKiB), StreamOp::kRead);
   EXPECT_THAT(least, Each(Field(&StreamProgram::bytes, 256u << 10)));
-  const auto small = cache_streams(lab_, cache(Space::kGlobalBypassL1, 100 * kKiB), StreamOp::kRead);
+  const auto small = cache_streams(runner_, cache(Space::kGlobalBypassL1, 100 * kKiB), StreamOp::kRead);
   EXPECT_THAT(small, Each(Field(&StreamProgram::bytes, 64u << 10)));
 }
 
 // With several warps, all but the first would hit the nearer cache.
 TEST_F(Streams, BehindAnotherCacheAreOfOneWarp) {
-  const auto programs = cache_streams(lab_, cache(Space::kConstant, 48 * kKiB, 2 * kKiB), StreamOp::kRead);
+  const auto programs = cache_streams(runner_, cache(Space::kConstant, 48 * kKiB, 2 * kKiB), StreamOp::kRead);
   ASSERT_THAT(programs, SizeIs(3));
   EXPECT_THAT(programs,
               Each(AllOf(Field(&StreamProgram::threads_per_block, 32u), Field(&StreamProgram::bytes, 16u << 10))));
@@ -114,10 +114,10 @@ TEST_F(Streams, OfAScratchpadAreWithinEachBlock) {
 }
 
 TEST_F(Streams, OfMemoryAreManyTimesTheLastCache) {
-  EXPECT_EQ(memory_stream_bytes(lab_), 32 * *lab_.info().l2_bytes);
-  const auto programs = memory_streams(lab_, StreamOp::kRead);
+  EXPECT_EQ(memory_stream_bytes(runner_), 32 * *runner_.info().l2_bytes);
+  const auto programs = memory_streams(runner_, StreamOp::kRead);
   ASSERT_THAT(programs, SizeIs(6));
-  EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::bytes, memory_stream_bytes(lab_)),
+  EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::bytes, memory_stream_bytes(runner_)),
                                    Field(&StreamProgram::repeats, 6u), Field(&StreamProgram::per_block, false))));
 }
 

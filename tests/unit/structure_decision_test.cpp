@@ -124,7 +124,7 @@ TEST(StructureDecision, SetsOfVeryDifferentWaysSayNothingOfAnIndex) {
 TEST(StructureDecision, PairsThatAreForetoldTellAHashFromAModulo) {
   ConflictSets sets = sets_of(8, {{7, 15}, {5, 13}, {2, 10}, {4, 12}, {4, 12}, {3, 11}});
   EXPECT_EQ(to_string(*decide_index(sets).value), "modulo");
-  const auto pairs = foretold_pairs(sets, 16);
+  const auto pairs = predicted_pairs(sets, 16);
   EXPECT_THAT(pairs, testing::SizeIs(8));
   EXPECT_THAT(pairs, testing::Contains(testing::ElementsAre(6, 14)));  // but these do not conflict
   sets.is_hashed = true;

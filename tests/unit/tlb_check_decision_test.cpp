@@ -8,20 +8,20 @@ namespace gputopo::probe {
 namespace {
 
 TEST(TlbSmallestBlock, IsAnEntryWherePagesCountAsThatWould) {
-  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0, .beyond = 1, .odd_part_farther = 1}));
-  EXPECT_FALSE(may_be_smaller({.at_step = 0.3, .half_as_far_apart = 0.02, .beyond = 0.5, .odd_part_farther = 0.4}));
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .at_half_stride = 0, .beyond = 1, .at_odd_stride = 1}));
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.3, .at_half_stride = 0.02, .beyond = 0.5, .at_odd_stride = 0.4}));
 }
 
 TEST(TlbSmallestBlock, IsNoneWhereAsManyPagesMissHalfAsFarApart) {
-  EXPECT_TRUE(may_be_smaller({.at_step = 0.3, .half_as_far_apart = 0.3, .beyond = 1, .odd_part_farther = 1}));
+  EXPECT_TRUE(may_be_smaller({.at_step = 0.3, .at_half_stride = 0.3, .beyond = 1, .at_odd_stride = 1}));
 }
 
 TEST(TlbSmallestBlock, IsNoneWhereOnlyPagesAPowerOfTwoApartMiss) {
-  EXPECT_TRUE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0, .beyond = 1, .odd_part_farther = 0.02}));
+  EXPECT_TRUE(may_be_smaller({.at_step = 0.9, .at_half_stride = 0, .beyond = 1, .at_odd_stride = 0.02}));
 }
 
 TEST(TlbSmallestBlock, IsNotDoubtedWhereNoPagesBeyondCouldBeLoaded) {
-  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0}));
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .at_half_stride = 0}));
 }
 
 stats::Histogram paired_loads(std::uint32_t quick, std::uint32_t slow, double slow_cycles) {

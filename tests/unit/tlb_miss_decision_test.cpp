@@ -60,7 +60,7 @@ TEST(TlbMisses, DifferFromLinesToLinesByMoreThanChance) {
   EXPECT_LT(uneven.line_error, 0.2);
   EXPECT_DOUBLE_EQ(line_error(uneven, 16), uneven.line_error);
   EXPECT_DOUBLE_EQ(line_error(uneven, 64), uneven.line_error / 2);
-  EXPECT_DOUBLE_EQ(untold_part(uneven, 16), 3 * uneven.line_error);
+  EXPECT_DOUBLE_EQ(undetectable_part(uneven, 16), 3 * uneven.line_error);
   EXPECT_EQ(with_line_error(signature, {0.20, 0.21, 0.19, 0.2}, 16, 512).line_error, 0) << "as much as chance makes";
   EXPECT_EQ(with_line_error(signature, {0.2}, 16, 512).line_error, 0) << "of one walk nothing is known";
   EXPECT_EQ(with_line_error(signature, {}, 16, 512).line_error, 0);
@@ -106,31 +106,32 @@ constexpr MissSignature kQuietStep{.rise_cycles = 90};
 constexpr MissSignature kNoisyStep{.rise_cycles = 10, .false_part = 0.2};
 
 TEST(TlbSteps, AreLevelsUnlessTheCacheMisses) {
-  EXPECT_EQ(judge_step({}, kQuietStep), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.02}, kQuietStep), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.6}, kQuietStep), StepIs::kCacheMisses);
-  EXPECT_EQ(judge_step({.pages = 0.05, .companions = 0.05}, kQuietStep), StepIs::kPassing);
+  EXPECT_EQ(classify_step({}, kQuietStep), StepCause::kLevel);
+  EXPECT_EQ(classify_step({.pages = 0.9, .companions = 0.02}, kQuietStep), StepCause::kLevel);
+  EXPECT_EQ(classify_step({.pages = 0.9, .companions = 0.6}, kQuietStep), StepCause::kCacheMisses);
+  EXPECT_EQ(classify_step({.pages = 0.05, .companions = 0.05}, kQuietStep), StepCause::kTransient);
 }
 
 TEST(TlbSteps, SecondLoadsThatAreSlowerMissTheCache) {
   const SlowBeyond slow{.pages = 0.41, .pages_wait_cycles = 84.5, .companions_wait_cycles = -124};
-  EXPECT_EQ(judge_step(slow, {.rise_cycles = 50}), StepIs::kCacheMisses);
+  EXPECT_EQ(classify_step(slow, {.rise_cycles = 50}), StepCause::kCacheMisses);
 }
 
 TEST(TlbSteps, NoiseIsNoMissOfTheCache) {
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.4, .pages_wait_cycles = 9}, kNoisyStep), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.4, .companions = 0.1, .pages_wait_cycles = 1}, kNoisyStep), StepIs::kPassing);
+  EXPECT_EQ(classify_step({.pages = 0.9, .companions = 0.4, .pages_wait_cycles = 9}, kNoisyStep), StepCause::kLevel);
+  EXPECT_EQ(classify_step({.pages = 0.4, .companions = 0.1, .pages_wait_cycles = 1}, kNoisyStep),
+            StepCause::kTransient);
 }
 
 // An H200's first TLB: a miss costs 10 cycles, while L2 slices differ by 200 cycles.
 TEST(TlbSteps, OfCheapMissesAreToldByMeans) {
   const SlowBeyond cheap{.pages = 0.62, .companions = 0.26, .pages_wait_cycles = 6.2, .companions_wait_cycles = -0.7};
-  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 8.5, .false_part = 0.07}), StepIs::kLevel);
-  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 6.8, .false_part = 0.27}), StepIs::kLevel)
+  EXPECT_EQ(classify_step(cheap, {.rise_cycles = 8.5, .false_part = 0.07}), StepCause::kLevel);
+  EXPECT_EQ(classify_step(cheap, {.rise_cycles = 6.8, .false_part = 0.27}), StepCause::kLevel)
       << "also where the sweep makes the step look lower than it is";
-  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 8.5}), StepIs::kCacheMisses) << "nothing else makes them slow";
+  EXPECT_EQ(classify_step(cheap, {.rise_cycles = 8.5}), StepCause::kCacheMisses) << "nothing else makes them slow";
   const SlowBeyond missed{.pages = 0.62, .companions = 0.4, .pages_wait_cycles = 62, .companions_wait_cycles = 40};
-  EXPECT_EQ(judge_step(missed, {.rise_cycles = 8.5, .false_part = 0.07}), StepIs::kCacheMisses);
+  EXPECT_EQ(classify_step(missed, {.rise_cycles = 8.5, .false_part = 0.07}), StepCause::kCacheMisses);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using truth::Replaced;
 using truth::TlbModel;
 
-MissedPagesOf misses_in(const TlbModel& tlb, double noise_pages = 0) {
+MissedPagesCallback misses_in(const TlbModel& tlb, double noise_pages = 0) {
   return [tlb, noise_pages, random = std::mt19937_64(5)](std::uint64_t pages) mutable {
     std::normal_distribution<double> noise(0, 1);
     return MissedPages{tlb.missed(pages) + noise_pages * noise(random), std::max(1.0, 3 * noise_pages)};
@@ -211,7 +211,7 @@ TEST(TlbGrowth, NoGrowthBeginsNowhere) {
 
 constexpr double kLoads = 4096;  // of a walk
 
-MissedPartOf parts_of(const TlbModel& tlb, int& calls) {
+MissedPartCallback parts_of(const TlbModel& tlb, int& calls) {
   return [tlb, &calls](std::uint64_t pages) {
     ++calls;
     return MissedPart{tlb.missed(pages) / static_cast<double>(pages), kLoads};
@@ -244,7 +244,8 @@ TEST(TlbCoarseEdge, IsLowerByWhatNoiseMayHide) {
   const CoarseEdge edge = find_coarse_edge(256, 1024, noisy, parts_of(TlbModel::even(1, 400), calls));
   EXPECT_NEAR(edge.pages.low, edge.pages.high * (1 - 3 * 0.4 * std::sqrt(16.0 / 400)), 6);
   const CoarseEdgeParameters parameters;
-  EXPECT_NEAR(edge.untold_by_chance, parameters.untold_chance * parameters.deviations * std::sqrt(0.2 / kLoads), 1e-4);
+  EXPECT_NEAR(edge.undetectable_by_chance, parameters.untold_chance * parameters.deviations * std::sqrt(0.2 / kLoads),
+              1e-4);
   const MissSignature hidden{.rise_cycles = 10, .false_part = 0.2, .line_error = 100, .line_error_lines = 16};
   const stats::Interval untold = find_coarse_edge(256, 1024, hidden, parts_of(TlbModel::even(1, 400), calls)).pages;
   EXPECT_GE(untold.low, 0.4 * untold.high) << "not by more than half";

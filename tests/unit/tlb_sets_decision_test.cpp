@@ -55,7 +55,7 @@ TEST(TlbSets, AreNotToldUnderRandomReplacement) {
 TEST(TlbSets, OneSetIsSeenInNoise) { EXPECT_THAT(sets_in(TlbModel::even(1, 16), 16, 0.7).ways, ElementsAre(16)); }
 
 TlbSetsFound even_sets_in(const TlbModel& tlb, std::uint64_t entries, double noise = 0) {
-  const MissedPagesOf missed = [&](std::uint64_t pages) {
+  const MissedPagesCallback missed = [&](std::uint64_t pages) {
     return MissedPages{tlb.missed(pages) + (pages % 2 == 0 ? noise : -noise), std::max(1.0, 2 * noise)};
   };
   constexpr std::uint64_t kRoom = 16384;
@@ -88,7 +88,7 @@ TEST(TlbSets, OfManyEntriesAreNotToldUnderRandomReplacement) {
 
 TEST(TlbSets, OfManyEntriesAreNotToldWhereSetsMissNowAndThen) {
   // Two ways whose sets miss in four of five passes: each page adds 2.4 misses, which looks like one way.
-  const MissedPagesOf missed = [](std::uint64_t pages) {
+  const MissedPagesCallback missed = [](std::uint64_t pages) {
     return MissedPages{TlbModel::even(512, 2).missed(pages) * (pages < 1536 ? 0.8 : 1), 1};
   };
   const TlbReachFound reach{.known = true, .last_fit_pages = 1024, .missed_per_page = 2.4};
@@ -96,7 +96,7 @@ TEST(TlbSets, OfManyEntriesAreNotToldWhereSetsMissNowAndThen) {
 }
 
 TEST(TlbSets, OfManyEntriesAreNotOneWhereNotAllMiss) {
-  const MissedPagesOf most = [](std::uint64_t pages) { return MissedPages{0.9 * static_cast<double>(pages), 1}; };
+  const MissedPagesCallback most = [](std::uint64_t pages) { return MissedPages{0.9 * static_cast<double>(pages), 1}; };
   const TlbReachFound reach{.known = true, .last_fit_pages = 998, .overflows_at_once = true};
   EXPECT_THAT(find_even_tlb_sets(reach, 16384, most).ways, IsEmpty());
 }

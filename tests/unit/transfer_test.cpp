@@ -46,7 +46,7 @@ TEST(Transfer, RefusesWhatIsImpossible) {
   EXPECT_THAT(refusal(program), HasSubstr("repeats"));
   EXPECT_THAT(refusal(copy_of({})), HasSubstr("transfers"));
   EXPECT_THAT(refusal(copy_of({{kFirstGpu, kFirstGpu}})), HasSubstr("two different ends"));
-  EXPECT_THAT(refusal(copy_of({{kHostMemory, {PlaceKind::kHost, 1}}})), HasSubstr("GPU at one end"));
+  EXPECT_THAT(refusal(copy_of({{kHostMemory, {EndpointKind::kHost, 1}}})), HasSubstr("GPU at one end"));
   program = copy_of({{kFirstGpu, kHostMemory}});
   program.op = TransferOp::kRead;  // the host has no SMs
   EXPECT_THAT(refusal(program), HasSubstr("at the end that performs this operation"));
@@ -63,16 +63,16 @@ TEST(Transfer, RefusesWhatIsImpossible) {
 
 TEST(Transfer, KnowsWhatCannotBeAnAnswer) {
   const TransferProgram two = copy_of({{kHostMemory, kFirstGpu}, {kFirstGpu, kSecondGpu}});
-  EXPECT_EQ(misfit(two, {.seconds = {1e-3, 2e-3}}), "");
-  EXPECT_THAT(misfit(two, {.seconds = {1e-3}}), HasSubstr("each transfer"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e-3, 0}}), HasSubstr("time of 0 s"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e-3, -1}}), HasSubstr("which is impossible"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("which is impossible"));
-  EXPECT_THAT(misfit(two, {.seconds = {1e300, 1e-3}}), HasSubstr("which is impossible"));
+  EXPECT_EQ(result_mismatch(two, {.seconds = {1e-3, 2e-3}}), "");
+  EXPECT_THAT(result_mismatch(two, {.seconds = {1e-3}}), HasSubstr("each transfer"));
+  EXPECT_THAT(result_mismatch(two, {.seconds = {1e-3, 0}}), HasSubstr("time of 0 s"));
+  EXPECT_THAT(result_mismatch(two, {.seconds = {1e-3, -1}}), HasSubstr("which is impossible"));
+  EXPECT_THAT(result_mismatch(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("which is impossible"));
+  EXPECT_THAT(result_mismatch(two, {.seconds = {1e300, 1e-3}}), HasSubstr("which is impossible"));
   TransferProgram load = copy_of({{kFirstGpu, kSecondGpu}});
   load.op = TransferOp::kLoad;
-  EXPECT_EQ(misfit(load, {.seconds = {1e-6, 1e-6, 1e-6}}), "");
-  EXPECT_THAT(misfit(load, {.seconds = {}}), HasSubstr("no SM"));
+  EXPECT_EQ(result_mismatch(load, {.seconds = {1e-6, 1e-6, 1e-6}}), "");
+  EXPECT_THAT(result_mismatch(load, {.seconds = {}}), HasSubstr("no SM"));
 }
 
 }  // namespace

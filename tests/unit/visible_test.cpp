@@ -1,13 +1,13 @@
-// Text for people. CMake also builds this file and src/file/visible.cpp with signed and with unsigned char, because
+// Text for people. CMake also builds this file and src/file/sanitize.cpp with signed and with unsigned char, because
 // char is unsigned in compilers for Arm.
-#include "file/visible.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <random>
 #include <string>
+
+#include "file/sanitize.h"
 
 namespace gputopo {
 namespace {
@@ -24,7 +24,7 @@ std::string utf8(std::uint32_t code) {
 bool is_harmless(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    if (length == 0 || is_command(text.substr(0, length))) return false;
+    if (length == 0 || is_control_character(text.substr(0, length))) return false;
     text.remove_prefix(length);
   }
   return true;
@@ -35,28 +35,28 @@ TEST(Visible, EveryByteThatIsNoTextIsShownByItsNumber) {
     const std::string alone(1, static_cast<char>(byte));
     char expected[8];
     std::snprintf(expected, sizeof expected, "\\x%02x", static_cast<unsigned>(byte));
-    EXPECT_EQ(visible_line(alone), expected);
-    EXPECT_EQ(visible_text("a" + alone + "b"), "a" + std::string(expected) + "b");
+    EXPECT_EQ(sanitized_line(alone), expected);
+    EXPECT_EQ(sanitized_text("a" + alone + "b"), "a" + std::string(expected) + "b");
   }
 }
 
 TEST(Visible, EveryControlCharacterAndMarkOfDirectionIsShownByItsNumber) {
-  EXPECT_EQ(visible_line("\x1b[2J\x07\x7f"), "\\x1b[2J\\x07\\x7f");
+  EXPECT_EQ(sanitized_line("\x1b[2J\x07\x7f"), "\\x1b[2J\\x07\\x7f");
   for (std::uint32_t code = 0x80; code < 0xA0; ++code) {
-    EXPECT_EQ(visible_line(utf8(code)), "\\u00" + visible_line(std::string(1, static_cast<char>(code))).substr(2));
+    EXPECT_EQ(sanitized_line(utf8(code)), "\\u00" + sanitized_line(std::string(1, static_cast<char>(code))).substr(2));
   }
   for (const std::uint32_t code : {0x061Cu, 0x200Eu, 0x202Au, 0x202Eu, 0x2066u, 0x2069u, 0x2028u, 0xFEFFu, 0xE0001u}) {
-    EXPECT_EQ(visible_line(utf8(code)).substr(0, 2), "\\u") << code;
+    EXPECT_EQ(sanitized_line(utf8(code)).substr(0, 2), "\\u") << code;
   }
 }
 
 TEST(Visible, OrdinaryTextStaysAsItIs) {
   for (const std::string text : {"L2 of 60 MiB", "\u00b5s", "\u6e2c\u5b9a", "\U0001f680", ""}) {
-    EXPECT_EQ(visible_line(text), text);
-    EXPECT_EQ(visible_text(text), text);
+    EXPECT_EQ(sanitized_line(text), text);
+    EXPECT_EQ(sanitized_text(text), text);
   }
-  EXPECT_EQ(visible_line("a\nb\tc"), "a b c");
-  EXPECT_EQ(visible_text("a\r\nb\tc"), "a\nb\tc");
+  EXPECT_EQ(sanitized_line("a\nb\tc"), "a b c");
+  EXPECT_EQ(sanitized_text("a\r\nb\tc"), "a\nb\tc");
 }
 
 TEST(Visible, NoBytesAtAllGiveACommand) {
@@ -64,7 +64,7 @@ TEST(Visible, NoBytesAtAllGiveACommand) {
   for (int i = 0; i < 20000; ++i) {
     std::string text(random() % 12, '\0');
     for (char& c : text) c = static_cast<char>(random());
-    EXPECT_TRUE(is_harmless(visible_line(text))) << visible_line(text);
+    EXPECT_TRUE(is_harmless(sanitized_line(text))) << sanitized_line(text);
   }
 }
 

@@ -97,21 +97,21 @@ TEST(WritePolicy, NeedsLinesThatOnlyL1Holds) {
 constexpr double kUnknownPeak = 0;
 
 TEST(WritePolicyBesideReads, IsWhatReadsLoseToWritesThatCouldStay) {
-  const ReadRates back{.alone = 1000e9, .beside_memory = 500e9, .beside_cache = 900e9, .in_cache = 4000e9};
-  EXPECT_EQ(policy_beside_reads(back, kUnknownPeak).value, WritePolicy::kWriteBack);
-  const ReadRates through{.alone = 1000e9, .beside_memory = 500e9, .beside_cache = 520e9, .in_cache = 4000e9};
-  EXPECT_EQ(policy_beside_reads(through, kUnknownPeak).value, WritePolicy::kWriteThrough);
+  const ReadRates back{.alone = 1000e9, .with_memory_writes = 500e9, .with_cache_writes = 900e9, .in_cache = 4000e9};
+  EXPECT_EQ(policy_by_read_interference(back, kUnknownPeak).value, WritePolicy::kWriteBack);
+  const ReadRates through{.alone = 1000e9, .with_memory_writes = 500e9, .with_cache_writes = 520e9, .in_cache = 4000e9};
+  EXPECT_EQ(policy_by_read_interference(through, kUnknownPeak).value, WritePolicy::kWriteThrough);
 }
 
 // A cache that copies no faster than memory is judged by the rate that it could reach at best.
 TEST(WritePolicyBesideReads, IsMeasuredByWhatTheCacheCanTake) {
-  const ReadRates rates{.alone = 1000e9, .beside_memory = 500e9, .beside_cache = 700e9, .in_cache = 800e9};
-  EXPECT_EQ(policy_beside_reads(rates, kUnknownPeak).value, WritePolicy::kWriteBack);     // 2/3
-  EXPECT_FALSE(policy_beside_reads({1000e9, 500e9, 700e9, 4000e9}, kUnknownPeak).value);  // 2/5
+  const ReadRates rates{.alone = 1000e9, .with_memory_writes = 500e9, .with_cache_writes = 700e9, .in_cache = 800e9};
+  EXPECT_EQ(policy_by_read_interference(rates, kUnknownPeak).value, WritePolicy::kWriteBack);     // 2/3
+  EXPECT_FALSE(policy_by_read_interference({1000e9, 500e9, 700e9, 4000e9}, kUnknownPeak).value);  // 2/5
 }
 
 TEST(WritePolicyBesideReads, SaysNothingBetweenTheTwo) {
-  const auto between = policy_beside_reads({1000e9, 500e9, 675e9, 4000e9}, kUnknownPeak);
+  const auto between = policy_by_read_interference({1000e9, 500e9, 675e9, 4000e9}, kUnknownPeak);
   EXPECT_FALSE(between.value);
   EXPECT_THAT(between.why_not, HasSubstr("cause 65% of the slowdown"));
 }
@@ -121,16 +121,16 @@ TEST(WritePolicyBesideReads, NeedsWritesToMemoryThatSlowReads) {
                                  {1000e9, 1100e9, 900e9, 4000e9},
                                  {1000e9, 1000e9, 1000e9, 1000e9},
                                  {}}) {
-    const auto decision = policy_beside_reads(rates, kUnknownPeak);
+    const auto decision = policy_by_read_interference(rates, kUnknownPeak);
     EXPECT_FALSE(decision.value);
     EXPECT_THAT(decision.why_not, HasSubstr("hardly slow reads"));
   }
 }
 
 TEST(WritePolicyBesideReads, IsProvenByMoreThanMemoryCanMove) {
-  const ReadRates rates{.alone = 1000e9, .beside_memory = 500e9, .beside_cache = 600e9, .in_cache = 4000e9};
-  EXPECT_EQ(policy_beside_reads(rates, 1100e9).value, WritePolicy::kWriteBack);  // 1200 of 1100
-  EXPECT_EQ(policy_beside_reads(rates, 1190e9).value, WritePolicy::kWriteThrough) << "too close to be a proof";
+  const ReadRates rates{.alone = 1000e9, .with_memory_writes = 500e9, .with_cache_writes = 600e9, .in_cache = 4000e9};
+  EXPECT_EQ(policy_by_read_interference(rates, 1100e9).value, WritePolicy::kWriteBack);  // 1200 of 1100
+  EXPECT_EQ(policy_by_read_interference(rates, 1190e9).value, WritePolicy::kWriteThrough) << "too close to be a proof";
 }
 
 TEST(WritePolicyByBandwidth, IsProvenByBandwidthThatMemoryDoesNotHave) {

@@ -8,18 +8,18 @@ namespace gputopo {
 
 struct LaunchResult;
 
-enum class LaunchWay : std::uint8_t {
+enum class LaunchMethod : std::uint8_t {
   kCalls,  // one driver call for each launch
   kGraph,  // one driver call launches a graph of all of them, each after the one before
 };
-[[nodiscard]] std::string_view to_string(LaunchWay way);
+[[nodiscard]] std::string_view to_string(LaunchMethod way);
 
 // One block of one warp that ends at once, `launches` times in a row. Always runs alone, after one untimed run.
 struct LaunchProgram {
   static constexpr std::string_view kKind = "launch";
   using Result = LaunchResult;
 
-  LaunchWay way = LaunchWay::kCalls;
+  LaunchMethod way = LaunchMethod::kCalls;
   std::uint32_t launches = 1;
   std::uint32_t argument_bytes = 8;  // per launch, a multiple of 8
   friend bool operator==(const LaunchProgram&, const LaunchProgram&) = default;

@@ -10,18 +10,18 @@ namespace gputopo {
 
 struct TransferResult;
 
-enum class PlaceKind : std::uint8_t {
+enum class EndpointKind : std::uint8_t {
   kHost,  // the memory of a NUMA node
   kGpu,   // a GPU and its memory
 };
-[[nodiscard]] std::string_view to_string(PlaceKind kind);
+[[nodiscard]] std::string_view to_string(EndpointKind kind);
 
-struct Place {
-  PlaceKind kind = PlaceKind::kHost;
+struct Endpoint {
+  EndpointKind kind = EndpointKind::kHost;
   std::uint32_t index = 0;  // index in NodeInfo::numa_nodes or NodeInfo::gpus
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
-[[nodiscard]] std::string to_text(const Place& place);  // "host0", "gpu1"
+[[nodiscard]] std::string to_text(const Endpoint& place);  // "host0", "gpu1"
 
 enum class TransferOp : std::uint8_t {
   kCopy,          // by copy engines; host memory is page-locked
@@ -38,8 +38,8 @@ enum class TransferOp : std::uint8_t {
 
 // Bytes move from one place to another, also for loads.
 struct Transfer {
-  Place from;
-  Place to;
+  Endpoint from;
+  Endpoint to;
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 

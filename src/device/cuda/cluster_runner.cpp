@@ -39,7 +39,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   const DevicePointer base = gpu_.reserve(layout.bytes);
   ClusterParameters parameters = encode(program, layout, base);
   // The blocks' records cover only the time from their common start, so others are looked for before and after.
-  const bool met_before = gpu_.others_still_work();
+  const bool met_before = gpu_.is_gpu_still_contended();
   gpu_.clear(base, layout.bytes);
   gpu_.expect_download(parameters.records, layout.arrived - layout.records);
   const double started = gpu_.seconds_open();
@@ -55,8 +55,8 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   result.clusters_at_once = room.clusters_at_once;
   result.largest_cluster = room.largest;
   ProgramResult answer = gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started);
-  const bool met_after = gpu_.others_work();
-  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  const bool met_after = gpu_.is_gpu_contended();
+  gpu_.mark_contention(answer, met_before || met_after, waited_ns);
   return answer;
 }
 

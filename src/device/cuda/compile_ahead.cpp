@@ -27,7 +27,7 @@ struct CompileAhead::State {
       waiting.pop_front();
       lock.unlock();
       next();
-      tell_driver_calls(nullptr);  // the record of calls is gone with the work
+      publish_driver_calls(nullptr);  // the record of calls is gone with the work
       lock.lock();
     }
     --threads;

@@ -48,7 +48,7 @@ class CompileAhead {
    public:
     // Waits for the result. Throws what the work threw.
     [[nodiscard]] const Result& get() const {
-      wait_in_call_of(*call_, [this](auto most) { return result_.wait_for(most) == std::future_status::ready; });
+      wait_on_behalf_of(*call_, [this](auto most) { return result_.wait_for(most) == std::future_status::ready; });
       return result_.get();
     }
 
@@ -64,7 +64,7 @@ class CompileAhead {
     Begun<Result> begun;
     auto task = std::make_shared<std::packaged_task<Result()>>(
         [context = context_, call = begun.call_, work = std::move(work)] {
-          tell_driver_calls(call.get());
+          publish_driver_calls(call.get());
           context->make_current();
           return work();
         });

@@ -77,7 +77,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   pinned_.emplace(driver_, kPinnedBytes);
   info_ = read_device_info(*driver_, device, pci_address, nvml.get());
   max_linear_texels_ = attribute(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
-  check_told_info(info_, "cuDeviceGetAttribute");
+  check_reported_info(info_, "cuDeviceGetAttribute");
 }
 
 void Gpu::begin_metering() {

@@ -276,9 +276,9 @@ NvmlReadings read_nvml(const std::string& pci_address) {
 
 NvmlReader::NvmlReader(const std::string& pci_address)
     : call_(std::make_shared<LastCall>("nvmlInit_v2")), readings_(begin_beside([pci_address, call = call_] {
-        tell_driver_calls(call.get());
+        publish_driver_calls(call.get());
         NvmlReadings readings = read_nvml(pci_address);
-        tell_driver_calls(nullptr);
+        publish_driver_calls(nullptr);
         return readings;
       })) {}
 
@@ -287,7 +287,7 @@ NvmlReader::~NvmlReader() {
 }
 
 void NvmlReader::wait() const {
-  wait_in_call_of(*call_, [this](auto most) { return readings_.wait_for(most) != std::future_status::timeout; });
+  wait_on_behalf_of(*call_, [this](auto most) { return readings_.wait_for(most) != std::future_status::timeout; });
 }
 
 NvmlReadings NvmlReader::get() {

@@ -46,10 +46,10 @@ std::string OperationModules::refusal_of(const OperationShape& shape) const {
     }
   }
   const OperandType type = info_of(shape.operation).type;
-  if (warps_together(type) > 1 && !is_own_target(gpu_.target(), gpu_.info())) {
+  if (warps_per_operation(type) > 1 && !is_own_target(gpu_.target(), gpu_.info())) {
     return "the driver is too old for instructions specific to this GPU; update the NVIDIA driver";
   }
-  const bool needs_warpgroups = warps_together(type) > 1 && type != OperandType::kTensorMemory;
+  const bool needs_warpgroups = warps_per_operation(type) > 1 && type != OperandType::kTensorMemory;
   if (needs_warpgroups && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
     return "needs compute capability exactly 9.0 and a driver for CUDA 12.0 or later";
   }

@@ -39,13 +39,13 @@ constexpr std::string_view kFixedNames = "abcef";  // names of OperationOperands
 bool of_tensor_memory(const OperationShape& shape) {
   return info_of(shape.operation).type == OperandType::kTensorMemory;
 }
-bool of_four_warps(const OperationShape& shape) { return warps_together(info_of(shape.operation).type) > 1; }
+bool of_four_warps(const OperationShape& shape) { return warps_per_operation(info_of(shape.operation).type) > 1; }
 bool of_warpgroup(const OperationShape& shape) { return of_four_warps(shape) && !of_tensor_memory(shape); }
 
-void begin_operation_kernel(PtxText& text, std::string name, std::uint32_t most_warps) {
+void begin_operation_kernel(PtxText& text, std::string name, std::uint32_t max_warps) {
   begin_phase_kernel(text, {.name = std::move(name),
                             .parameters = "OperationParameters",
-                            .directives = fmt::format(".maxntid {}, 1, 1", 32 * most_warps),
+                            .directives = fmt::format(".maxntid {}, 1, 1", 32 * max_warps),
                             .registers = R"(
   .reg .pred %first_lane, %always;
   .reg .b32 %thread_id, %threads, %block, %sm, %lane, %mask, %one, %value, %word;

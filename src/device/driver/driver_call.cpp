@@ -35,7 +35,7 @@ thread_local std::unordered_map<const char*, CallTimes> t_times;  // by address 
 
 }  // namespace
 
-double seconds_of_patience(double most) {
+double limited_timeout(double most) {
   const char* text = environment_variable("GPUTOPO_PATIENCE");
   const double seconds = text == nullptr ? 0 : std::atof(text);
   return seconds > 0 ? std::min(seconds, most) : most;
@@ -66,9 +66,9 @@ void throw_no_result(const std::string& call) {
 
 void time_driver_calls() { t_is_timed = true; }
 
-void tell_driver_calls(LastCall* where) { t_told = where; }
+void publish_driver_calls(LastCall* where) { t_told = where; }
 
-void wait_in_call_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended) {
+void wait_on_behalf_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended) {
   constexpr std::chrono::milliseconds kLook{100};
   while (!ended(std::chrono::milliseconds(0))) {
     const char* const name = other.load();

@@ -16,7 +16,7 @@ namespace gputopo {
 // An idle driver sets up its GPUs one by one, so listing eight takes some ten seconds.
 inline constexpr double kPatienceToListSeconds = 30;
 // Returns `most`, or less if GPUTOPO_PATIENCE is set, for tests.
-[[nodiscard]] double seconds_of_patience(double most);
+[[nodiscard]] double limited_timeout(double most);
 
 // Makes the calling thread the watched one.
 void watch_driver_calls();
@@ -37,10 +37,10 @@ struct RunningCall {
 // The current or last call of another thread.
 using LastCall = std::atomic<const char*>;
 // Writes the calls of this thread there from now on; null: no longer.
-void tell_driver_calls(LastCall* where);
+void publish_driver_calls(LastCall* where);
 // Returns when `ended`, which waits at most as long as its argument says, returns true. Meanwhile this thread counts as
 // being in the other thread's call.
-void wait_in_call_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended);
+void wait_on_behalf_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended);
 
 // Records from now on how long this thread spends in each call, for --profile.
 void time_driver_calls();

@@ -61,7 +61,7 @@ void forget_parent(int answer) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   forget_parent(answer);
-  tell_driver_calls(call);
+  publish_driver_calls(call);
   try {
     write_answer(answer, ask());
   } catch (const std::exception&) {
@@ -88,7 +88,7 @@ bool uses_any_of(const std::vector<std::string>& libraries) {
 DriverQuestion::DriverQuestion(std::string backend, const std::function<std::string()>& ask)
     : backend_(std::move(backend)),
       end_(begin_ + std::chrono::duration_cast<Clock::duration>(
-                        std::chrono::duration<double>(seconds_of_patience(kPatienceToListSeconds)))),
+                        std::chrono::duration<double>(limited_timeout(kPatienceToListSeconds)))),
       call_(shared_call()) {
   std::array<int, 2> ends = {-1, -1};
   if (call_ == nullptr || ::pipe2(ends.data(), O_CLOEXEC) != 0) {

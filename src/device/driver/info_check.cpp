@@ -104,7 +104,7 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
   Bounds{prefix}("max_array_bytes", info.max_array_bytes);
 }
 
-void check_told_info(const DeviceInfo& info, const std::string& call) {
+void check_reported_info(const DeviceInfo& info, const std::string& call) {
   try {
     check_info(info, call);
   } catch (const FormatError& error) {

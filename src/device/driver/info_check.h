@@ -12,7 +12,7 @@ namespace gputopo {
 void check_info(const DeviceInfo& info, const std::string& prefix);
 
 // The same for what a driver answered to `call`. Throws DeviceError.
-void check_told_info(const DeviceInfo& info, const std::string& call);
+void check_reported_info(const DeviceInfo& info, const std::string& call);
 // Checks the number of GPUs that a driver reports.
 void check_device_count(int count, const std::string& call);
 

@@ -60,7 +60,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   info_ = read_device_info(*runtime_, ordinal, pci_address, node, target_);
-  check_told_info(info_, "hipDeviceGetAttribute");
+  check_reported_info(info_, "hipDeviceGetAttribute");
   read_wall_clock();
   read_physical_ids();
 }
@@ -212,11 +212,11 @@ void Gpu::check(const ChaseProgram& program) const {
   for (const ChaseStep& step : program.steps) {
     if (step.kind == StepKind::kAtomic) throw NotSupportedError("gputopo runs chains of atomics only on NVIDIA GPUs");
   }
-  const std::uint64_t most_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
+  const std::uint64_t max_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
   for (const ChaseActor& actor : program.actors) {
-    if (actor.warp >= most_warps) {
+    if (actor.warp >= max_warps) {
       throw NotSupportedError(
-          fmt::format("there is no wavefront {}: a block on {} has {} wavefronts", actor.warp, info_.name, most_warps));
+          fmt::format("there is no wavefront {}: a block on {} has {} wavefronts", actor.warp, info_.name, max_warps));
     }
   }
 }
@@ -317,7 +317,7 @@ std::vector<std::string> Gpu::warnings() const {
   // The driver reports the current clock, when the GPU may rest already. Its own clocks tell that of the last launch.
   const double mhz = clock_.mhz();
   if (mhz > 0 && mhz < launch::kMinClockShare * info_.sm_clock_max_mhz.value_or(0)) {
-    const std::string cause = what_holds_clocks_down(sysfs_root(), info_.pci_address);
+    const std::string cause = throttle_reason(sysfs_root(), info_.pci_address);
     lines.push_back(
         fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
                     "could be; see rocm-smi -a",

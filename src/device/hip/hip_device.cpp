@@ -132,7 +132,7 @@ std::vector<DeviceListing> list_hip_devices(std::string& problem) {
   return listings;
 }
 
-bool hip_driver_is_there() { return hip::kernel_driver_present(); }
+bool hip_driver_present() { return hip::kernel_driver_present(); }
 
 std::vector<std::string> hip_libraries() { return hip::runtime_libraries(); }
 

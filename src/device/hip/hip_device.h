@@ -18,7 +18,7 @@ namespace gputopo {
 [[nodiscard]] std::optional<int> first_hip_device();
 
 // Whether AMD's kernel driver is present, without which there is no GPU.
-[[nodiscard]] bool hip_driver_is_there();
+[[nodiscard]] bool hip_driver_present();
 // A process that uses AMD GPUs has loaded one of these libraries.
 [[nodiscard]] std::vector<std::string> hip_libraries();
 

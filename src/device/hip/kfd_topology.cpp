@@ -177,7 +177,7 @@ std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
   return count;
 }
 
-std::string what_holds_clocks_down(const std::string& root, const std::string& pci_address) {
+std::string throttle_reason(const std::string& root, const std::string& pci_address) {
   // The driver reports and limits the mean power.
   constexpr double kAtLimit = 0.95;
   const fs::path device = pci_folder(root, pci_address);

@@ -60,6 +60,6 @@ struct KfdNode {
 [[nodiscard]] std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id);
 
 // The cause that keeps the GPU's clocks below their maximum: its power limit or a driver setting; empty if none does.
-[[nodiscard]] std::string what_holds_clocks_down(const std::string& root, const std::string& pci_address);
+[[nodiscard]] std::string throttle_reason(const std::string& root, const std::string& pci_address);
 
 }  // namespace gputopo::hip

@@ -64,7 +64,7 @@ std::uint64_t AccessRunner::run_row(const std::vector<Placed>& row, std::uint64_
     return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
   };
   // The blocks' records do not show an earlier wait: they begin at the common start, after the caches are warm.
-  const bool met_before = gpu_.others_still_work();
+  const bool met_before = gpu_.is_gpu_still_contended();
   std::vector<double> started;
   {
     const HeldLaunches held(gpu_);
@@ -90,9 +90,9 @@ std::uint64_t AccessRunner::run_row(const std::vector<Placed>& row, std::uint64_
     results.push_back(
         gpu_.answer(decode(*row[i].program, warps), blocks.front(), row[i].launch.carve_out_bytes, started[i]));
   }
-  const bool met_after = gpu_.others_work();
+  const bool met_after = gpu_.is_gpu_contended();
   for (ProgramResult& answer : std::span(results).subspan(first)) {
-    gpu_.mark_company(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
+    gpu_.mark_contention(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
   }
   return waited_ns;
 }

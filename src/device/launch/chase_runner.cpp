@@ -114,7 +114,7 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const Encoded
   std::vector<ChaseAnswer> answers = decode(batch.plans, layout, records, gpu_.info().sm_count);
   LaunchSpan span;
   for (const ChaseAnswer& answer : answers) span.add(answer.span);
-  const bool met_others = gpu_.met_others(span);
+  const bool saw_contention = gpu_.saw_contention(span);
   for (std::size_t p = 0; p < batch.plans.size(); ++p) {
     ChasePlan& plan = *batch.plans[p];
     ChaseAnswer& answer = answers[p];
@@ -126,7 +126,7 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const Encoded
     ChaseResult result{.steps = std::move(answer.steps), .sm = gpu_.sm_of(answer.block.sm)};
     *plan.result = gpu_.answer(std::move(result), answer.block, plan.carve_out_bytes, started);
     if (answer.met_another) plan.result->undisturbed = false;
-    gpu_.mark_company(*plan.result, met_others || answer.was_stopped, span, answer.span);
+    gpu_.mark_contention(*plan.result, saw_contention || answer.was_stopped, span, answer.span);
   }
   return again;
 }

@@ -70,7 +70,7 @@ std::uint64_t CodeRunner::run_row(std::vector<Placed>& row, std::uint64_t bytes,
     if (span.last != 0 && own.first > span.last) longest_gap = std::max(longest_gap, own.first - span.last);
     span.add(own);
   }
-  const bool met_others = gpu_.met_others(span, longest_gap);
+  const bool saw_contention = gpu_.saw_contention(span, longest_gap);
   for (std::size_t i = 0; i < row.size(); ++i) {
     const Placed& placed = row[i];
     const CodeSizes sizes = kernel_.sizes(placed.layout.kind);
@@ -82,7 +82,7 @@ std::uint64_t CodeRunner::run_row(std::vector<Placed>& row, std::uint64_t bytes,
         gpu_.answer(std::move(result), answers[i].blocks.front(), placed.launch.carve_out_bytes, placed.started));
     // Even a short launch is affected: the code that earlier launches left in L2 is gone, so misses take longer. On an
     // H200, a level of 126 KiB came out as 105.
-    gpu_.mark_company(results.back(), met_others, UINT64_MAX);
+    gpu_.mark_contention(results.back(), saw_contention, UINT64_MAX);
   }
   return took_ns;
 }

@@ -85,7 +85,7 @@ class LaunchDevice : public Device {
     }
   }
 
-  void end_when(std::function<bool()> ended) override { gpu_.end_when(std::move(ended)); }
+  void set_stop_condition(std::function<bool()> ended) override { gpu_.set_stop_condition(std::move(ended)); }
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
   [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }

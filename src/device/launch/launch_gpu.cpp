@@ -24,7 +24,7 @@ LaunchSpan span_of_launch(std::span<const BlockRecord> blocks) {
 void LaunchGpu::wake() {
   const auto spin = [this] {
     const BlockRecord record = spin_all(SmClock::kSpinNanoseconds);
-    company_.note_turn(record.sink);
+    contention_.record_time_slice(record.sink);
     clock_mhz(record);
   };
   clock_.wake(spin, info().sm_clock_max_mhz);
@@ -40,38 +40,40 @@ void LaunchGpu::after_launch(std::chrono::nanoseconds waited) {
   last_look_.reset();
 }
 
-bool LaunchGpu::others_work() {
+bool LaunchGpu::is_gpu_contended() {
   if (waited_ns_ == 0) return false;  // waits say nothing on this GPU
   const BlockRecord empty = spin_all(0);
-  const bool wait = company_.had_to_wait(waited_ns_, nanoseconds(empty.end_ns - empty.start_ns));
-  if (wait && company_.wants_search()) company_.note_turn(spin_all(company_.parameters().search_ns).sink);
+  const bool wait = contention_.had_to_wait(waited_ns_, nanoseconds(empty.end_ns - empty.start_ns));
+  if (wait && contention_.wants_search())
+    contention_.record_time_slice(spin_all(contention_.parameters().search_ns).sink);
   last_look_ = {wait, std::chrono::steady_clock::now()};
   return wait;
 }
 
-bool LaunchGpu::others_still_work() {
+bool LaunchGpu::is_gpu_still_contended() {
   // A tenth of the turn that a driver gives a process: whoever came since then is still there after the launch.
   constexpr std::chrono::microseconds kFresh{200};
-  if (last_look_ && std::chrono::steady_clock::now() - last_look_->at < kFresh) return last_look_->others_work;
-  return others_work();
+  if (last_look_ && std::chrono::steady_clock::now() - last_look_->at < kFresh) return last_look_->is_gpu_contended;
+  return is_gpu_contended();
 }
 
-bool LaunchGpu::met_others(const LaunchSpan& launch, std::uint64_t longest_gap) {
+bool LaunchGpu::saw_contention(const LaunchSpan& launch, std::uint64_t longest_gap) {
   if (waited_ns_ == 0) return false;  // waits say nothing on this GPU
   const std::uint64_t span_ns = launch.last > launch.first ? nanoseconds(launch.last - launch.first) : 0;
-  const bool waited = company_.had_to_wait(waited_ns_, span_ns) || company_.had_to_wait(nanoseconds(longest_gap), 0);
-  const bool looks = waited || span_ns > company_.parameters().unwatched_ns;
-  return company_.met_others(waited, looks && others_work());
+  const bool waited =
+      contention_.had_to_wait(waited_ns_, span_ns) || contention_.had_to_wait(nanoseconds(longest_gap), 0);
+  const bool looks = waited || span_ns > contention_.parameters().unwatched_ns;
+  return contention_.saw_contention(waited, looks && is_gpu_contended());
 }
 
-void LaunchGpu::mark_company(ProgramResult& answer, bool met_others, const LaunchSpan& launch,
-                             const LaunchSpan& own) const {
-  mark_company(answer, met_others, nanoseconds(own.last - launch.first));
+void LaunchGpu::mark_contention(ProgramResult& answer, bool saw_contention, const LaunchSpan& launch,
+                                const LaunchSpan& own) const {
+  mark_contention(answer, saw_contention, nanoseconds(own.last - launch.first));
 }
 
-void LaunchGpu::mark_company(ProgramResult& answer, bool met_others, std::uint64_t waited_ns) const {
-  if (!met_others || waited_ns <= company_.alone_ns()) return;
-  answer.had_company = true;
+void LaunchGpu::mark_contention(ProgramResult& answer, bool saw_contention, std::uint64_t waited_ns) const {
+  if (!saw_contention || waited_ns <= contention_.alone_ns()) return;
+  answer.had_contention = true;
   answer.undisturbed = false;
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "device/launch/company.h"
+#include "device/launch/contention_detector.h"
 #include "device/launch/kernel_layout.h"
 #include "device/launch/sm_clock.h"
 #include "gputopo/device.h"
@@ -115,23 +115,24 @@ class LaunchGpu {
   // Time that kernels ran, if times are kept (time_driver_calls) and the vendor's interface tells it.
   [[nodiscard]] virtual double kernel_seconds() const { return 0; }
   // No launch starts once `ended` returns true.
-  void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
+  void set_stop_condition(std::function<bool()> ended) { ended_ = std::move(ended); }
 
   // Whether other processes had work for the GPU during the last launch; may launch to find out. `longest_gap`: in
   // ticks, from the end of one launch of a held row to the start of the next.
-  [[nodiscard]] bool met_others(const LaunchSpan& launch, std::uint64_t longest_gap = 0);
+  [[nodiscard]] bool saw_contention(const LaunchSpan& launch, std::uint64_t longest_gap = 0);
   // Whether others have work for the GPU now, so that an empty launch has to wait. For use before and after a launch
   // whose blocks' records do not cover all of its time.
-  [[nodiscard]] bool others_work();
+  [[nodiscard]] bool is_gpu_contended();
   // The same before a launch. A look after the previous launch still counts if it was just now.
-  [[nodiscard]] bool others_still_work();
+  [[nodiscard]] bool is_gpu_still_contended();
   // The host's wait for the last launch.
   [[nodiscard]] std::uint64_t waited_ns() const { return waited_ns_; }
   // Marks the answer of a program whose blocks ran for `own` of a launch, if the launch met others and could have been
   // stopped for them before `own` ended.
-  void mark_company(ProgramResult& answer, bool met_others, const LaunchSpan& launch, const LaunchSpan& own) const;
+  void mark_contention(ProgramResult& answer, bool saw_contention, const LaunchSpan& launch,
+                       const LaunchSpan& own) const;
   // The same for a launch that the host waited for, queueing included.
-  void mark_company(ProgramResult& answer, bool met_others, std::uint64_t waited_ns) const;
+  void mark_contention(ProgramResult& answer, bool saw_contention, std::uint64_t waited_ns) const;
 
   // Whether something held a block's clock down, or took time of its SM: see kMinClockShare.
   [[nodiscard]] bool held_back(const BlockRecord& block) const;
@@ -150,13 +151,13 @@ class LaunchGpu {
 
  private:
   struct Look {
-    bool others_work = false;
+    bool is_gpu_contended = false;
     std::chrono::steady_clock::time_point at;
   };
 
   std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
   std::function<bool()> ended_;
-  Company company_;
+  ContentionDetector contention_;
   std::uint64_t waited_ns_ = 0;    // wait for the last launch
   std::optional<Look> last_look_;  // empty after a launch
 };

@@ -9,7 +9,7 @@ ProgramResult LaunchRunner::run(const LaunchProgram& program) {
   std::vector<std::uint64_t> given(program.argument_bytes / sizeof(std::uint64_t));
   void* arguments[] = {given.data()};
   std::unique_ptr<LaunchGraph> graph;
-  if (program.way == LaunchWay::kGraph) graph = kernels_.graph_of(program.launches, arguments);
+  if (program.way == LaunchMethod::kGraph) graph = kernels_.graph_of(program.launches, arguments);
   const auto submit = [&] {
     if (graph != nullptr) return graph->launch();
     for (std::uint32_t i = 0; i < program.launches; ++i) kernels_.launch(arguments);
@@ -17,7 +17,7 @@ ProgramResult LaunchRunner::run(const LaunchProgram& program) {
   submit();
   kernels_.wait();
 
-  const bool met_before = gpu_.others_work();
+  const bool met_before = gpu_.is_gpu_contended();
   const double started = gpu_.seconds_open();
   submit();
   LaunchResult result{.submit_seconds = gpu_.seconds_open() - started};
@@ -25,8 +25,8 @@ ProgramResult LaunchRunner::run(const LaunchProgram& program) {
   result.seconds = gpu_.seconds_open() - started;
   const auto waited_ns = static_cast<std::uint64_t>(result.seconds * 1e9);
   ProgramResult answer = gpu_.answer(result, BlockRecord{}, 0, started);
-  const bool met_after = gpu_.others_work();
-  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  const bool met_after = gpu_.is_gpu_contended();
+  gpu_.mark_contention(answer, met_before || met_after, waited_ns);
   return answer;
 }
 

@@ -51,7 +51,7 @@ ProgramResult OccupancyRunner::run(const OccupancyProgram& program) {
                                        .clock_records = base + layout.clock_records,
                                        .stay_cycles = program.stay_cycles,
                                        .never = kNever};
-  const bool met_before = gpu_.others_still_work();
+  const bool met_before = gpu_.is_gpu_still_contended();
   gpu_.clear(base, layout.bytes);
   gpu_.expect_download(parameters.records, layout.bytes - layout.records);
   const double started = gpu_.seconds_open();
@@ -70,8 +70,8 @@ ProgramResult OccupancyRunner::run(const OccupancyProgram& program) {
       decode_occupancy(records, clocks, [&](std::uint32_t hardware_id) { return gpu_.sm_of(hardware_id); });
   result.registers = kernels_.registers_of(program.registers);
   ProgramResult answer = gpu_.answer(std::move(result), records.front(), launch.carve_out_bytes, started);
-  const bool met_after = gpu_.others_work();
-  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  const bool met_after = gpu_.is_gpu_contended();
+  gpu_.mark_contention(answer, met_before || met_after, waited_ns);
   return answer;
 }
 

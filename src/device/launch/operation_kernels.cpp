@@ -38,7 +38,7 @@ OperationShape shape_of(const OperationProgram& program) {
   return {program.operation, program.beside, program.streams, program.sides};
 }
 
-std::uint32_t results_kept(OperandType type) { return warps_together(type) > 1 ? 1 : kResultsKept; }
+std::uint32_t results_kept(OperandType type) { return warps_per_operation(type) > 1 ? 1 : kResultsKept; }
 
 std::string refusal_of_spills(const OperationShape& shape, std::uint64_t local_bytes) {
   constexpr std::uint64_t kRegisterBytes = 4;

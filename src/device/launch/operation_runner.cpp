@@ -58,7 +58,7 @@ OperationLaunch OperationRunner::launch_of(const OperationProgram& program) cons
   if (program.every_sm) launch.surplus_blocks = gpu_.blocks_to_reach_every_sm() - launch.blocks;
   launch.shared_bytes = program.every_sm ? gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, kSharedBytes)
                                          : gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, kSharedBytes);
-  if (warps_together(info_of(program.operation).type) > 1) {
+  if (warps_per_operation(info_of(program.operation).type) > 1) {
     launch.shared_bytes = std::max<std::uint64_t>(launch.shared_bytes, kFactorBytes + kTensorMemoryBytes);
   }
   return launch;
@@ -72,7 +72,7 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
   };
   const bool metered = row.front().program->metered;  // all are, or none
   // The blocks' records do not show an earlier wait: they begin at the common start, after the code is in its cache.
-  const bool met_before = gpu_.others_still_work();
+  const bool met_before = gpu_.is_gpu_still_contended();
   gpu_.clear(base, bytes);
   if (metered) gpu_.begin_metering();
   const std::optional<double> energy_before = metered ? gpu_.energy_joules() : std::nullopt;
@@ -112,9 +112,9 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
     results.push_back(gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started[i]));
     if (metered) results.back().undisturbed = true;  // the clock that power lowers is part of the measurement
   }
-  const bool met_after = gpu_.others_work();
+  const bool met_after = gpu_.is_gpu_contended();
   for (ProgramResult& answer : std::span(results).subspan(first)) {
-    gpu_.mark_company(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
+    gpu_.mark_contention(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
   }
   return waited_ns;
 }

@@ -12,7 +12,8 @@ namespace gputopo::launch {
 
 struct RowParameters {
   // Wanted duration of a row in ns, estimated from earlier rows. A launch has a whole turn to itself from its start on
-  // (see Company), and so has a row of this length. An interrupted measurement also waits no longer than this.
+  // (see ContentionDetector), and so has a row of this length. An interrupted measurement also waits no longer than
+  // this.
   std::uint64_t wanted_ns = 1'000'000;
   // Programs of the first row, and of any row. More would hardly save a wait.
   std::size_t first_programs = 8;

@@ -71,20 +71,20 @@ class StreamRunner {
     const double started = gpu_.seconds_open();
     StreamSpan span;
     bool undisturbed = true;
-    bool had_company = false;
+    bool had_contention = false;
     for (std::uint64_t left = kernel.layout.passes; left > 0;) {
       const std::uint64_t passes = std::min(left, launch_passes);
       if (evictor) start(*evictor, 1);
       span += measure(passes);
       undisturbed = undisturbed && !gpu_.held_back(records.front());
-      had_company = gpu_.met_others(span_of_launch(records)) || had_company;
+      had_contention = gpu_.saw_contention(span_of_launch(records)) || had_contention;
       left -= passes;
     }
     ProgramResult answer =
         gpu_.answer(result_of(kernel.layout, span), records.front(), launch.carve_out_bytes, started);
     // Even a short launch is affected: what an earlier launch left in a cache is gone.
-    answer.undisturbed = undisturbed && !had_company;
-    answer.had_company = had_company;
+    answer.undisturbed = undisturbed && !had_contention;
+    answer.had_contention = had_contention;
     return answer;
   }
 

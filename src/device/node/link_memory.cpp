@@ -56,13 +56,13 @@ LockedMemory& LinkMemory::locked_memory(std::uint32_t index, std::uint64_t bytes
       host.refusal = error.what();
       throw;
     }
-    chains_.erase({PlaceKind::kHost, index});
+    chains_.erase({EndpointKind::kHost, index});
   }
   return *host.locked;
 }
 
-LinkAddress LinkMemory::reserve(const Place& place, std::uint64_t bytes) {
-  if (place.kind == PlaceKind::kHost) return locked_memory(place.index, bytes).address();
+LinkAddress LinkMemory::reserve(const Endpoint& place, std::uint64_t bytes) {
+  if (place.kind == EndpointKind::kHost) return locked_memory(place.index, bytes).address();
   LinkGpu& gpu = *gpus_[place.index];
   if (gpu.reserved_bytes() < bytes) {
     chains_.erase(place);
@@ -73,7 +73,7 @@ LinkAddress LinkMemory::reserve(const Place& place, std::uint64_t bytes) {
 }
 
 std::vector<Slot> LinkMemory::slots_of(const TransferProgram& program) {
-  std::map<Place, std::uint64_t> bytes;
+  std::map<Endpoint, std::uint64_t> bytes;
   std::vector<Slot> slots(program.transfers.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].from = bytes[program.transfers[i].from];
@@ -81,7 +81,7 @@ std::vector<Slot> LinkMemory::slots_of(const TransferProgram& program) {
     slots[i].to = bytes[program.transfers[i].to];
     bytes[program.transfers[i].to] += program.bytes;
   }
-  std::map<Place, LinkAddress> bases;
+  std::map<Endpoint, LinkAddress> bases;
   // GPUs first, because they report missing memory at once.
   for (auto needed = bytes.rbegin(); needed != bytes.rend(); ++needed) {
     bases[needed->first] = reserve(needed->first, needed->second);
@@ -99,8 +99,8 @@ HostMemory& LinkMemory::pageable(std::uint32_t numa_node, std::uint64_t bytes) {
   return memory;
 }
 
-void LinkMemory::put(const Place& place, LinkAddress address, const void* data, std::uint64_t bytes) {
-  if (place.kind == PlaceKind::kHost) {
+void LinkMemory::put(const Endpoint& place, LinkAddress address, const void* data, std::uint64_t bytes) {
+  if (place.kind == EndpointKind::kHost) {
     const LockedMemory& locked = *hosts_[place.index].locked;
     std::copy_n(static_cast<const std::byte*>(data), bytes, locked.at(address));
     return;
@@ -111,9 +111,9 @@ void LinkMemory::put(const Place& place, LinkAddress address, const void* data, 
   gpu.synchronize(fmt::format("copy of {} bytes to {}", bytes, to_text(place)));
 }
 
-std::uint64_t LinkMemory::word_at(const Place& place, LinkAddress address) {
+std::uint64_t LinkMemory::word_at(const Endpoint& place, LinkAddress address) {
   std::uint64_t word = 0;
-  if (place.kind == PlaceKind::kHost) {
+  if (place.kind == EndpointKind::kHost) {
     std::copy_n(hosts_[place.index].locked->at(address), sizeof(word), reinterpret_cast<std::byte*>(&word));
     return word;
   }
@@ -122,12 +122,12 @@ std::uint64_t LinkMemory::word_at(const Place& place, LinkAddress address) {
   return word;
 }
 
-LinkEnd LinkMemory::end_at(const Place& place, LinkAddress address) const {
-  if (place.kind == PlaceKind::kGpu) return {.gpu = gpus_[place.index].get(), .address = address};
+LinkEnd LinkMemory::end_at(const Endpoint& place, LinkAddress address) const {
+  if (place.kind == EndpointKind::kGpu) return {.gpu = gpus_[place.index].get(), .address = address};
   return {.address = address, .host = hosts_[place.index].locked->at(address)};
 }
 
-void LinkMemory::build_chain(const Place& place, LinkAddress base, std::uint64_t bytes) {
+void LinkMemory::build_chain(const Endpoint& place, LinkAddress base, std::uint64_t bytes) {
   const auto known = chains_.find(place);
   if (known != chains_.end() && known->second == std::pair(base, bytes)) return;
   const std::vector<std::uint64_t>& image = images_[bytes].at(base, bytes);

@@ -53,21 +53,21 @@ class LinkMemory {
       : driver_(driver), info_(info), gpus_(gpus), hosts_(info.numa_nodes.size()) {}
 
   // Returns an address with at least so many bytes behind it. The content is lost if the memory grows.
-  LinkAddress reserve(const Place& place, std::uint64_t bytes);
+  LinkAddress reserve(const Endpoint& place, std::uint64_t bytes);
   // Reserves memory for all transfers of a program. Each has memory of its own at both ends.
   std::vector<Slot> slots_of(const TransferProgram& program);
   // Host memory that is not page-locked.
   HostMemory& pageable(std::uint32_t numa_node, std::uint64_t bytes);
 
   // Returns when the data has arrived, because work of other GPUs does not wait for it.
-  void put(const Place& place, LinkAddress address, const void* data, std::uint64_t bytes);
-  std::uint64_t word_at(const Place& place, LinkAddress address);
-  [[nodiscard]] LinkEnd end_at(const Place& place, LinkAddress address) const;
+  void put(const Endpoint& place, LinkAddress address, const void* data, std::uint64_t bytes);
+  std::uint64_t word_at(const Endpoint& place, LinkAddress address);
+  [[nodiscard]] LinkEnd end_at(const Endpoint& place, LinkAddress address) const;
 
   // Writes a random cycle of links through all of the memory.
-  void build_chain(const Place& place, LinkAddress base, std::uint64_t bytes);
+  void build_chain(const Endpoint& place, LinkAddress base, std::uint64_t bytes);
   // Must be called after something else was written there.
-  void forget_chain(const Place& place) { chains_.erase(place); }
+  void forget_chain(const Endpoint& place) { chains_.erase(place); }
   void forget_chains() { chains_.clear(); }
 
  private:
@@ -97,8 +97,8 @@ class LinkMemory {
   const NodeInfo& info_;
   const LinkGpus& gpus_;
   std::vector<Host> hosts_;
-  std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // chains present at places
-  std::map<std::uint64_t, ChainImage> images_;                     // by size in bytes
+  std::map<Endpoint, std::pair<LinkAddress, std::uint64_t>> chains_;  // chains present at places
+  std::map<std::uint64_t, ChainImage> images_;                        // by size in bytes
 };
 
 }  // namespace gputopo::node

@@ -46,7 +46,7 @@ class LinkRunner : public Links {
     open_once();
     check_is_open(program);
     TransferResult result = answer(program);
-    if (const std::string wrong = misfit(program, result); !wrong.empty()) {
+    if (const std::string wrong = result_mismatch(program, result); !wrong.empty()) {
       throw DeviceError(
           fmt::format("the result of the operation '{}' {}: the driver is not working correctly; update it",
                       to_string(program.op), wrong));
@@ -113,8 +113,8 @@ class LinkRunner : public Links {
 
   void check_is_open(const TransferProgram& program) const {
     for (const Transfer& transfer : program.transfers) {
-      for (const Place& place : {transfer.from, transfer.to}) {
-        if (place.kind != PlaceKind::kGpu || gpus_[place.index] != nullptr) continue;
+      for (const Endpoint& place : {transfer.from, transfer.to}) {
+        if (place.kind != EndpointKind::kGpu || gpus_[place.index] != nullptr) continue;
         throw DeviceError(fmt::format("{} could not be opened: {}", to_text(place), failures_[place.index]));
       }
     }
@@ -125,7 +125,7 @@ class LinkRunner : public Links {
   // The GPU whose engine or SMs do the work.
   static std::uint32_t worker_of(TransferOp op, const Transfer& transfer) {
     if (op == TransferOp::kRead) return transfer.to.index;
-    return transfer.from.kind == PlaceKind::kGpu ? transfer.from.index : transfer.to.index;
+    return transfer.from.kind == EndpointKind::kGpu ? transfer.from.index : transfer.to.index;
   }
 
   void queue(const TransferProgram& program, std::size_t index, const Slot& slot, std::uint64_t token, LinkGpu& gpu,
@@ -229,9 +229,9 @@ class LinkRunner : public Links {
 
   TransferResult copy_pageable(const TransferProgram& program) {
     const Transfer& transfer = program.transfers.front();
-    const bool is_upload = transfer.from.kind == PlaceKind::kHost;
-    const Place host = is_upload ? transfer.from : transfer.to;
-    const Place gpu = is_upload ? transfer.to : transfer.from;
+    const bool is_upload = transfer.from.kind == EndpointKind::kHost;
+    const Endpoint host = is_upload ? transfer.from : transfer.to;
+    const Endpoint gpu = is_upload ? transfer.to : transfer.from;
     const LinkAddress address = memory_.reserve(gpu, program.bytes);
     HostMemory& memory = memory_.pageable(host.index, program.bytes);
     memory_.forget_chain(gpu);
@@ -280,8 +280,9 @@ class LinkRunner : public Links {
     if (program.op == TransferOp::kLoad) return LinkKernel::kLoad;
     const Transfer& transfer = program.transfers.front();
     const PeerLink* peer = info_.peer(transfer.from.index, transfer.to.index);
-    const bool carries = transfer.from.kind == PlaceKind::kHost ? gpus_[transfer.to.index]->has_host_atomics()
-                                                                : peer != nullptr && peer->has_atomics.value_or(false);
+    const bool carries = transfer.from.kind == EndpointKind::kHost
+                             ? gpus_[transfer.to.index]->has_host_atomics()
+                             : peer != nullptr && peer->has_atomics.value_or(false);
     return carries ? LinkKernel::kAtomic : LinkKernel::kAtomicOfGpu;
   }
 

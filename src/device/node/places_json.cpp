@@ -90,8 +90,8 @@ const Json& list_member(const Json& json, const char* name, const std::string& p
   return *found;
 }
 
-Place parse_place(std::string_view text, const std::string& path) {
-  for (const PlaceKind kind : {PlaceKind::kHost, PlaceKind::kGpu}) {
+Endpoint parse_place(std::string_view text, const std::string& path) {
+  for (const EndpointKind kind : {EndpointKind::kHost, EndpointKind::kGpu}) {
     const std::string_view name = to_string(kind);
     if (!text.starts_with(name)) continue;
     const std::string_view digits = text.substr(name.size());
@@ -146,8 +146,8 @@ NumaNode read_numa(const Json& json, const std::string& path) {
 
 Json peer_json(const PeerLink& peer) {
   Json json;
-  json["from"] = to_text(Place{PlaceKind::kGpu, peer.from});
-  json["to"] = to_text(Place{PlaceKind::kGpu, peer.to});
+  json["from"] = to_text(Endpoint{EndpointKind::kGpu, peer.from});
+  json["to"] = to_text(Endpoint{EndpointKind::kGpu, peer.to});
   put(json, "kind", peer.kind);
   put(json, "lanes", peer.lanes);
   put(json, "lane_bytes_per_second", peer.lane_bytes_per_second);
@@ -158,8 +158,8 @@ Json peer_json(const PeerLink& peer) {
 
 PeerLink read_peer(const Json& json, const std::string& path) {
   const auto gpu = [&](const char* name) {
-    const Place place = parse_place(member<std::string>(json, name, path), within(path, name));
-    if (place.kind != PlaceKind::kGpu) refuse(within(path, name), "is not a GPU");
+    const Endpoint place = parse_place(member<std::string>(json, name, path), within(path, name));
+    if (place.kind != EndpointKind::kGpu) refuse(within(path, name), "is not a GPU");
     return place.index;
   };
   return {.from = gpu("from"),

@@ -16,8 +16,8 @@ namespace gputopo::node {
 [[nodiscard]] NodeGpu read_gpu(const nlohmann::ordered_json& json, const std::string& path);
 [[nodiscard]] NumaNode read_numa(const nlohmann::ordered_json& json, const std::string& path);
 [[nodiscard]] PeerLink read_peer(const nlohmann::ordered_json& json, const std::string& path);
-// Parses "gpu0", as to_text(Place) writes it.
-[[nodiscard]] Place parse_place(std::string_view text, const std::string& path);
+// Parses "gpu0", as to_text(Endpoint) writes it.
+[[nodiscard]] Endpoint parse_place(std::string_view text, const std::string& path);
 
 [[nodiscard]] nlohmann::ordered_json info_json(const NodeInfo& info);
 [[nodiscard]] NodeInfo read_info(const nlohmann::ordered_json& json);

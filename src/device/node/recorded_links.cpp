@@ -45,7 +45,7 @@ TransferResult read_result(const Json& json, const TransferProgram& program, con
   TransferResult result;
   result.seconds = read_times(json, "seconds", path);
   if (json.contains("begins")) result.begins = read_times(json, "begins", path);
-  if (const std::string wrong = misfit(program, result); !wrong.empty()) refuse(path, wrong);
+  if (const std::string wrong = result_mismatch(program, result); !wrong.empty()) refuse(path, wrong);
   return result;
 }
 

@@ -77,13 +77,13 @@ PathSpec read_path(const Json& json, const std::string& path, const std::vector<
 
 // Every GPU must have a path to every NUMA node and to every other GPU.
 void check_paths(const NodeSpec& spec) {
-  std::map<std::pair<Place, Place>, int> seen;
-  const auto exists = [&](const Place& place) {
-    return place.index < (place.kind == PlaceKind::kGpu ? spec.info.gpus.size() : spec.info.numa_nodes.size());
+  std::map<std::pair<Endpoint, Endpoint>, int> seen;
+  const auto exists = [&](const Endpoint& place) {
+    return place.index < (place.kind == EndpointKind::kGpu ? spec.info.gpus.size() : spec.info.numa_nodes.size());
   };
   for (std::size_t i = 0; i < spec.paths.size(); ++i) {
     const auto& [from, to] = std::minmax(spec.paths[i].from, spec.paths[i].to);
-    const bool joins = exists(from) && exists(to) && from != to && to.kind == PlaceKind::kGpu;
+    const bool joins = exists(from) && exists(to) && from != to && to.kind == EndpointKind::kGpu;
     if (!joins) refuse(item_of("paths", i), "does not connect a GPU to another place of the node");
     if (seen[{from, to}]++ > 0) refuse(item_of("paths", i), "is listed twice");
   }

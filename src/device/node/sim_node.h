@@ -20,8 +20,8 @@ struct SegmentSpec {
 
 // The way between two places, in both directions.
 struct PathSpec {
-  Place from;
-  Place to;
+  Endpoint from;
+  Endpoint to;
   struct Part {
     std::size_t segment = 0;
     bool is_backward = false;  // whether the way from `from` to `to` passes it backward

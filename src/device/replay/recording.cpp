@@ -153,7 +153,7 @@ void check_result(const Program& program, const ProgramResult& result) {
       [&]<typename Kind>(const Kind& of_kind) {
         const auto* data = std::get_if<ResultOf<Kind>>(&result.data);
         if (data == nullptr) throw FormatError(kOtherKind);
-        if (const std::string wrong = misfit(of_kind, *data); !wrong.empty()) throw FormatError(wrong);
+        if (const std::string wrong = result_mismatch(of_kind, *data); !wrong.empty()) throw FormatError(wrong);
       },
       program);
 }

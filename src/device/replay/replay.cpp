@@ -36,7 +36,7 @@ class ReplayDevice : public Device {
 
   [[nodiscard]] std::vector<std::string> warnings() override { return recording_.warnings; }
 
-  void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
+  void set_stop_condition(std::function<bool()> ended) override { ended_ = std::move(ended); }
 
  private:
   const RecordedAnswer& upcoming_answer(const std::string& text) {
@@ -120,7 +120,7 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
 }
 
 void Recorder::expect(std::span<const Program> programs) { state_->device->expect(programs); }
-void Recorder::end_when(std::function<bool()> ended) { state_->device->end_when(std::move(ended)); }
+void Recorder::set_stop_condition(std::function<bool()> ended) { state_->device->set_stop_condition(std::move(ended)); }
 
 void Recorder::rest(double seconds) { state_->device->rest(seconds); }
 

@@ -159,7 +159,7 @@ void Limits::check_sm(std::optional<std::uint32_t> sm) const {
 }
 
 void Limits::check_shared(std::uint64_t bytes) const {
-  const std::optional<std::uint64_t> limit = info_.most_shared_bytes_per_block();
+  const std::optional<std::uint64_t> limit = info_.max_shared_bytes_per_block();
   if (limit && bytes > *limit) {
     throw NotSupportedError(fmt::format("{} bytes of shared memory exceed the {} bytes that a block may have on {}",
                                         bytes, *limit, info_.name));

@@ -120,7 +120,7 @@ class SimDevice : public Device {
     return results;
   }
 
-  void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
+  void set_stop_condition(std::function<bool()> ended) override { ended_ = std::move(ended); }
 
   // Skips the programs that could have run meanwhile, because the neighbor's bursts are counted in programs.
   void rest(double seconds) override {
@@ -140,7 +140,7 @@ class SimDevice : public Device {
           Run run{Noise(spec_.noise, seed_, index, spec_.neighbour), result.shared_carve_out_bytes,
                   derive_seed(seed_, ~index), sm};
           result.data = simulate(of_kind, run, worker);
-          mark_company(of_kind, run.noise, result);
+          mark_contention(of_kind, run.noise, result);
         },
         program);
     return result;
@@ -148,10 +148,10 @@ class SimDevice : public Device {
 
   // Marks disturbed programs if the device notices them. Turns change the caches between streams, so all streams count.
   template <typename Kind>
-  void mark_company(const Kind&, const Noise& noise, ProgramResult& result) const {
+  void mark_contention(const Kind&, const Noise& noise, ProgramResult& result) const {
     const bool stopped = noise.was_stopped() || (std::is_same_v<Kind, StreamProgram> && noise.takes_turns());
     if (!stopped || !spec_.neighbour->noticed) return;
-    result.had_company = true;
+    result.had_contention = true;
     result.undisturbed = false;
   }
 

@@ -11,13 +11,13 @@
 namespace gputopo {
 
 using probe::Cache;
-using probe::Lab;
+using probe::ProbeRunner;
 using probe::Survey;
 
 // Some GPUs do not cache global loads in L1 (Groessler 2022, section 4.2.1), others not local loads (Maxwell). Loads
 // that may use L1 then take as long as loads that bypass it.
 void CacheFindings::require_l1_caching(Space space) {
-  if (!bench_.has_space(Space::kGlobalBypassL1)) return;
+  if (!session_.has_space(Space::kGlobalBypassL1)) return;
   const double with_l1 = stats::median(surveys_.begun_survey(space).tiny_latencies_cycles);
   const double without = stats::median(surveys_.begun_survey(Space::kGlobalBypassL1).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
@@ -31,7 +31,7 @@ void CacheFindings::require_l1_caching(Space space) {
 // If loads are faster than those of L2 and show one level, L1 serves all of them, even lines that were just written.
 void CacheFindings::require_local_misses(const Survey& survey) {
   probe::require_apart_from_memory(survey);
-  if (survey.levels.size() != 1 || !bench_.has_space(Space::kGlobalBypassL1)) return;
+  if (survey.levels.size() != 1 || !session_.has_space(Space::kGlobalBypassL1)) return;
   throw NotSupportedError(
       fmt::format("arrays in the {} space have at most {} B, and no load from such an array missed, so the cache is at "
                   "least that large",
@@ -40,7 +40,7 @@ void CacheFindings::require_local_misses(const Survey& survey) {
 
 // A level that includes loads as slow as L2 hits is a mix of L1 and L2. Constants have a separate path to L2.
 void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t level) {
-  if (survey.site.space == Space::kConstant || !bench_.has_space(Space::kGlobalBypassL1)) return;
+  if (survey.site.space == Space::kConstant || !session_.has_space(Space::kGlobalBypassL1)) return;
   if (level + 1 >= survey.levels.size()) return;
   const Survey& past_l1 = surveys_.begun_survey(Space::kGlobalBypassL1);
   const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
@@ -58,7 +58,7 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
     throw NotSupportedError(
         "the level behind the second constant cache holds all constants: it may be L2 or a third constant cache");
   }
-  if (!bench_.has_space(Space::kGlobalBypassL1)) return;
+  if (!session_.has_space(Space::kGlobalBypassL1)) return;
   std::size_t of_l2 = 0;
   try {
     of_l2 = probe::levels_within(surveys_.survey(Space::kGlobalBypassL1), of_constants.site().limit_bytes);
@@ -79,14 +79,14 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
 void CacheFindings::require_l2_of_globals(ElementId l2) {
   // The size comes first, whoever asks, so that programs always run in the same order.
   static_cast<void>(whole_sizes_.find(l2, [&] { return make_whole_size(l2); }));
-  if (located(l2).site().space == Space::kTexture) {
+  if (located_cache(l2).site().space == Space::kTexture) {
     throw probe::NotPresent("only texture loads use this L2; global loads, stores and atomics go to memory");
   }
 }
 
 void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
   if (cache.site().exclusive) return;
-  Lab own = lab();
+  ProbeRunner own = runner();
   if (const auto stride = probe::find_stride_that_stays(own, cache)) {
     throw probe::Inconclusive(
         fmt::format("neighboring lines share a set, so adjacent lines do not fill the cache: more lines stay if they "
@@ -98,7 +98,7 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
 // A thread reaches one word in every 128 bytes of local memory. Shorter lines between these words stay empty. Whether
 // their sets stay empty depends on the index, so footprints do not show the capacity.
 void CacheFindings::require_reached_lines(ElementId element) {
-  if (located(element).site().reaches_into_lines()) return;
+  if (located_cache(element).site().reaches_into_lines()) return;
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
   throw probe::Inconclusive(
@@ -112,10 +112,10 @@ void CacheFindings::require_translated_levels(ElementId element) {
   if (element != ElementId::kL3) return;
   // If less than a quarter of the capacity is translated, most loads of a footprint that fits wait.
   constexpr std::uint64_t kFew = 4;
-  const Cache& cache = located(element);
+  const Cache& cache = located_cache(element);
   if (cache.survey->counts_in_places) return;
   const auto held =
-      std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), session_.info().l3_bytes.value_or(0));
   if (surveys_.translated_bytes() >= held / kFew) return;
   throw probe::Inconclusive(fmt::format(
       "loads over more than {} B wait for address translation, and this wait may look like this cache level",

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "discover/findings/code_findings.h"
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "probe/capacity/line_size.h"
 #include "probe/code/constants_beside_code.h"
 #include "probe/sharing/neighbour_sets.h"
@@ -17,12 +17,12 @@
 namespace gputopo {
 
 using probe::Cache;
-using probe::Lab;
+using probe::ProbeRunner;
 using probe::Site;
 using probe::Survey;
 
-CacheFindings::CacheFindings(probe::Bench& bench, SurveyFindings& surveys, CodeFindings& code)
-    : bench_(bench), surveys_(surveys), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
+CacheFindings::CacheFindings(probe::DeviceSession& bench, SurveyFindings& surveys, CodeFindings& code)
+    : session_(bench), surveys_(surveys), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
 
 CacheFindings::~CacheFindings() = default;
 
@@ -59,7 +59,7 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
   if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
   // Repeated loads of a second-level line look like hits of the levels before the third, so capacities count instead.
   if (of_nearer && info.depth > 1) {
-    cache.nearer_bytes = located(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
+    cache.nearer_bytes = located_cache(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
     cache.nearer_is_known = true;
     const probe::Line* line = lines_.find(*nearer, [&] { return make_line(*nearer); });
     if (line) cache.nearer_line_bytes = line->bytes;
@@ -78,7 +78,7 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
   }
   probe::require_apart_from_memory(found);
   const char* plural = found.levels.size() == 1 ? "" : "s";
-  if (const std::optional<double> told = told_size(bench_.info(), info.id).number()) {
+  if (const std::optional<double> told = reported_size(session_.info(), info.id).number()) {
     throw probe::Inconclusive(
         fmt::format("loads that bypass L1 show only {} level{}, so the latency of this cache of {:.0f} B is too close "
                     "to that of another level",
@@ -104,20 +104,20 @@ std::optional<Cache> CacheFindings::l2_of_textures() {
   }
 }
 
-const Cache& CacheFindings::located(ElementId element) {
+const Cache& CacheFindings::located_cache(ElementId element) {
   return located_.get(element, [&] { return locate(element); });
 }
 
 const Cache& CacheFindings::fetched(ElementId element) {
   return fetched_.get(element, [&] {
-    const Cache& cache = located(element);
+    const Cache& cache = located_cache(element);
     require_sets_of_few_neighbours(cache);
     const probe::Fetch* found = fetches_.find(element, [&] { return make_fetch(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
 }
 
-const Cache& CacheFindings::lined(ElementId element) {
+const Cache& CacheFindings::cache_with_line(ElementId element) {
   return lined_.get(element, [&] {
     const Cache& cache = fetched(element);
     if (!cache.site().reaches_into_lines()) return cache;
@@ -126,9 +126,9 @@ const Cache& CacheFindings::lined(ElementId element) {
   });
 }
 
-const Cache& CacheFindings::sized(ElementId element) {
+const Cache& CacheFindings::cache_with_size(ElementId element) {
   return sized_.get(element, [&] {
-    const Cache& cache = lined(element);
+    const Cache& cache = cache_with_line(element);
     const probe::Capacity* found = capacities_.find(element, [&] { return make_capacity(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
@@ -148,7 +148,7 @@ const probe::Capacity& CacheFindings::capacity(ElementId element) {
 
 probe::Fetch CacheFindings::make_fetch(ElementId element) {
   require_translated_levels(element);
-  return probe::find_fetch(located(element), bench_.parameters());
+  return probe::find_fetch(located_cache(element), session_.parameters());
 }
 
 const probe::Line* CacheFindings::line_of_l1() {
@@ -158,25 +158,25 @@ const probe::Line* CacheFindings::line_of_l1() {
 probe::Capacity CacheFindings::make_capacity(ElementId element) {
   require_translated_levels(element);
   require_reached_lines(element);
-  Lab own = lab();
+  ProbeRunner own = runner();
   const probe::Capacity* same = looks_like_l1(element) ? &capacity(ElementId::kL1) : nullptr;
-  return probe::find_capacity(own, lined(element), same);
+  return probe::find_capacity(own, cache_with_line(element), same);
 }
 
-const CacheFindings::WholeSize& CacheFindings::whole_size(ElementId element) {
+const CacheFindings::TotalSize& CacheFindings::whole_size(ElementId element) {
   return whole_sizes_.get(element, [&] { return make_whole_size(element); });
 }
 
-CacheFindings::WholeSize CacheFindings::make_whole_size(ElementId element) {
+CacheFindings::TotalSize CacheFindings::make_whole_size(ElementId element) {
   const probe::Capacity& seen = capacity(element);
-  WholeSize size{.bytes = std::trunc(seen.bytes), .interval = seen.interval, .method = seen.method};
+  TotalSize size{.bytes = std::trunc(seen.bytes), .interval = seen.interval, .method = seen.method};
   // Global loads show the sides. An L2 for textures only belongs to GPUs without partitions.
-  if (may_have_partitions(element) && located(element).site().space != Space::kTexture)
+  if (may_have_partitions(element) && located_cache(element).site().space != Space::kTexture)
     correct_for_copies(element, size);
   return size;
 }
 
-void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
+void CacheFindings::correct_for_copies(ElementId element, TotalSize& size) {
   try {
     const probe::Partitions& parts = partitions(element);
     // If near memory hides among far hits, only loads from far memory show how much an SM sees, and lines whose home
@@ -191,7 +191,7 @@ void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
     size.interval = corrected->size.interval;
     size.method = corrected->method;
   } catch (const NotSupportedError& error) {
-    bench_.log(fmt::format("{}.size: {}", to_string(element), error.what()));
+    session_.log(fmt::format("{}.size: {}", to_string(element), error.what()));
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
@@ -202,49 +202,49 @@ void CacheFindings::correct_for_copies(ElementId element, WholeSize& size) {
 }
 
 bool CacheFindings::looks_like_l1(ElementId element) {
-  const Cache& cache = lined(element);
+  const Cache& cache = cache_with_line(element);
   if (element == ElementId::kL1 || !has_element(vendor_, ElementId::kL1)) return false;
   // Constants have a separate path.
   if (cache.site().exclusive || cache.site().limit_bytes != 0 || cache.nearer_bytes > 0) return false;
   const probe::Capacity* of_l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
-  if (of_l1 == nullptr || !probe::look_alike(cache, sized(ElementId::kL1))) return false;
+  if (of_l1 == nullptr || !probe::look_alike(cache, cache_with_size(ElementId::kL1))) return false;
   // The tests use the size of L1, which is the size of this cache if both are the same.
   return is_same_as_l1(element, with(cache, *of_l1));
 }
 
 bool CacheFindings::is_same_as_l1(ElementId element, const Cache& cache) {
-  const Cache& l1 = sized(ElementId::kL1);
+  const Cache& l1 = cache_with_size(ElementId::kL1);
   if (!cache.line || !l1.line || l1.line->bytes != cache.line->bytes) return false;
   try {
     return evictions_.get({element, ElementId::kL1}, [&] { return make_eviction(cache, l1); }).shared &&
            evictions_.get({ElementId::kL1, element}, [&] { return make_eviction(l1, cache); }).shared;
   } catch (const probe::Inconclusive& error) {
-    bench_.log(fmt::format("{} may not be the same cache as L1: {}", to_string(element), error.what()));
+    session_.log(fmt::format("{} may not be the same cache as L1: {}", to_string(element), error.what()));
     return false;
   }
 }
 
 const probe::SizeByCarveOut& CacheFindings::size_by_carve_out(ElementId element) {
   return sizes_by_carve_out_.get(element, [&] {
-    Lab own = lab();
-    return probe::find_size_by_carve_out(own, lined(element), capacity(element));
+    ProbeRunner own = runner();
+    return probe::find_size_by_carve_out(own, cache_with_line(element), capacity(element));
   });
 }
 
 bool CacheFindings::holds_all_constants(ElementId element) {
-  const Cache& cache = located(element);
+  const Cache& cache = located_cache(element);
   return cache.site().space == Space::kConstant && !cache.was_exceeded();
 }
 
 probe::Line CacheFindings::make_line(ElementId element) {
   require_translated_levels(element);
   const Cache& cache = fetched(element);
-  Lab own = lab();
+  ProbeRunner own = runner();
   if (holds_all_constants(element)) {
     try {
       return probe::find_constant_line_beside_code(own, code_.survey(), cache);
     } catch (const NotSupportedError& error) {
-      bench_.log(
+      session_.log(
           fmt::format("{}: measuring constants together with code failed: {}", to_string(element), error.what()));
     }
   }
@@ -257,12 +257,12 @@ std::uint64_t CacheFindings::shortest_shared_line_bytes() {
   for (const ElementId element : {ElementId::kL2, ElementId::kL3}) {
     if (!has_element(vendor_, element)) continue;
     try {
-      shortest = std::min(shortest, lined(element).line_or_fetch_bytes());
+      shortest = std::min(shortest, cache_with_line(element).line_or_fetch_bytes());
     } catch (const probe::NotPresent&) {
       continue;
     } catch (const probe::Inconclusive& error) {
-      bench_.log(fmt::format("{}: line size not known, assuming {} B: {}", to_string(element), kShortestLineBytes,
-                             error.what()));
+      session_.log(fmt::format("{}: line size not known, assuming {} B: {}", to_string(element), kShortestLineBytes,
+                               error.what()));
       shortest = kShortestLineBytes;
     }
   }
@@ -270,24 +270,24 @@ std::uint64_t CacheFindings::shortest_shared_line_bytes() {
 }
 
 const Cache& CacheFindings::near_part(ElementId element) {
-  const Cache& whole = sized(element);
+  const Cache& whole = cache_with_size(element);
   if (whole.first_level == whole.last_level) return whole;
   return near_parts_.get(element, [&] {
-    const WholeSize* size = whole_sizes_.find(element, [&] { return make_whole_size(element); });
+    const TotalSize* size = whole_sizes_.find(element, [&] { return make_whole_size(element); });
     const probe::Partitions* parts = partitions_.find(element, [&] { return make_partitions(element); });
     if (size == nullptr || parts == nullptr) throw probe::Inconclusive("the size of the near partition is not known");
     Cache near = whole;
     near.last_level = near.first_level;
     near.size_bytes =
-        told_size(bench_.info(), element).number().value_or(size->bytes) / static_cast<double>(parts->count);
+        reported_size(session_.info(), element).number().value_or(size->bytes) / static_cast<double>(parts->count);
     return probe::read_again(near);
   });
 }
 
-const probe::Sides& CacheFindings::sides(ElementId element) {
+const probe::SmsByPartition& CacheFindings::sides(ElementId element) {
   return sides_.get(element, [&] {
-    const Cache& cache = sized(element);
-    Lab own = lab();
+    const Cache& cache = cache_with_size(element);
+    ProbeRunner own = runner();
     return probe::find_sides(own, cache);
   });
 }
@@ -301,25 +301,25 @@ const probe::Partitions& CacheFindings::partitions(ElementId element) {
 }
 
 probe::Partitions CacheFindings::make_partitions(ElementId element) {
-  const Cache& cache = sized(element);
-  const Attribute told = told_size(bench_.info(), element);
-  std::string no_sides;
-  const probe::Sides* found = nullptr;
+  const Cache& cache = cache_with_size(element);
+  const Attribute told = reported_size(session_.info(), element);
+  std::string no_sides_reason;
+  const probe::SmsByPartition* found = nullptr;
   try {
     found = &sides(element);
   } catch (const NotSupportedError& error) {
-    no_sides = error.what();
+    no_sides_reason = error.what();
   } catch (const probe::Inconclusive& error) {
-    no_sides = error.what();
+    no_sides_reason = error.what();
   }
-  Lab own = lab();
-  return probe::find_partitions(own, cache, told.number(), found, no_sides);
+  ProbeRunner own = runner();
+  return probe::find_partitions(own, cache, told.number(), found, no_sides_reason);
 }
 
 // ---- Structure and sharing ----
 
 bool CacheFindings::is_known_as_l1(ElementId element) {
-  const Cache& cache = sized(element);
+  const Cache& cache = cache_with_size(element);
   if (element == ElementId::kL1 || cache.site().exclusive || !has_element(vendor_, ElementId::kL1)) return false;
   if (!cache.line || capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); }) == nullptr) {
     return false;
@@ -330,17 +330,18 @@ bool CacheFindings::is_known_as_l1(ElementId element) {
 const probe::Structure& CacheFindings::structure(ElementId element) {
   if (is_known_as_l1(element)) return structure(ElementId::kL1);
   return structures_.get(element, [&] {
-    Lab own = lab();
+    ProbeRunner own = runner();
     return probe::survey_structure(own, near_part(element));
   });
 }
 
 const CacheFindings::Sharing& CacheFindings::eviction(ElementId victim, ElementId evictor) {
-  return evictions_.get({victim, evictor}, [&] { return make_eviction(sized(victim), sized(evictor)); });
+  return evictions_.get({victim, evictor},
+                        [&] { return make_eviction(cache_with_size(victim), cache_with_size(evictor)); });
 }
 
 CacheFindings::Sharing CacheFindings::make_eviction(const Cache& victim, const Cache& evictor) const {
-  Lab own = lab();
+  ProbeRunner own = runner();
   const bool evicts = probe::shares_cache(own, victim, evictor);
   return {evicts, own.conditions()};
 }

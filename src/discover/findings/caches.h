@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 #include "discover/findings/surveys.h"
 #include "probe/capacity/carve_out.h"
 #include "probe/capacity/size.h"
@@ -21,7 +21,7 @@ class CodeFindings;
 
 class CacheFindings {
  public:
-  CacheFindings(probe::Bench& bench, SurveyFindings& surveys, CodeFindings& code);
+  CacheFindings(probe::DeviceSession& bench, SurveyFindings& surveys, CodeFindings& code);
   ~CacheFindings();
 
   // The survey, if this is the nearest cache and TLB misses hide where it ends because they take as long as the level
@@ -31,17 +31,17 @@ class CacheFindings {
   // ---- Caches: each stage adds a finding to the stage before. A finding that cannot be made (the line of a cache
   // that is never exceeded) is left out. A cache that is not present is absent at every stage. ----
   // The levels in the survey.
-  [[nodiscard]] const probe::Cache& located(ElementId element);
+  [[nodiscard]] const probe::Cache& located_cache(ElementId element);
   // Adds the fetch granularity. Runs no further programs.
   [[nodiscard]] const probe::Cache& fetched(ElementId element);
   // Adds the line.
-  [[nodiscard]] const probe::Cache& lined(ElementId element);
+  [[nodiscard]] const probe::Cache& cache_with_line(ElementId element);
   // Adds the capacity, which takes longest.
-  [[nodiscard]] const probe::Cache& sized(ElementId element);
+  [[nodiscard]] const probe::Cache& cache_with_size(ElementId element);
   // The part that one SM reaches first: the near partition of an L2 with several.
   [[nodiscard]] const probe::Cache& near_part(ElementId element);
   // Which SMs are near the same part.
-  [[nodiscard]] const probe::Sides& sides(ElementId element);
+  [[nodiscard]] const probe::SmsByPartition& sides(ElementId element);
   [[nodiscard]] const probe::Partitions& partitions(ElementId element);
 
   // A stride in bytes that skips no line of the caches that SMs share, as far as lines are known: 128 B at most.
@@ -51,14 +51,14 @@ class CacheFindings {
   [[nodiscard]] const probe::Line& line(ElementId element);
   [[nodiscard]] const probe::Capacity& capacity(ElementId element);
   // The size of the whole cache in bytes. One SM sees less if L2 copies far lines.
-  struct WholeSize {
+  struct TotalSize {
     double bytes = 0;
     stats::Interval interval;
     std::string method;
     std::optional<double> seen_bytes;  // seen by one SM; unset if that is the whole cache, or unknown
     std::vector<std::string> flags;
   };
-  [[nodiscard]] const WholeSize& whole_size(ElementId element);
+  [[nodiscard]] const TotalSize& whole_size(ElementId element);
   // The size at each shared-memory carve-out.
   [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
   // Whether this is known to be the same cache as L1, so that it need not be measured again.
@@ -102,10 +102,10 @@ class CacheFindings {
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
-  [[nodiscard]] WholeSize make_whole_size(ElementId element);
+  [[nodiscard]] TotalSize make_whole_size(ElementId element);
   [[nodiscard]] probe::Partitions make_partitions(ElementId element);
   // Corrects a size that one SM saw: copies of far lines in L2 occupy space twice.
-  void correct_for_copies(ElementId element, WholeSize& size);
+  void correct_for_copies(ElementId element, TotalSize& size);
   // Whether a cache of unknown size seems to be the same cache as L1.
   [[nodiscard]] bool looks_like_l1(ElementId element);
   // Whether a cache (of known or assumed size) has lines like L1 and each of the two evicts what the other holds.
@@ -113,26 +113,26 @@ class CacheFindings {
   // Whether loads of `evictor` evict what `victim` holds.
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
   [[nodiscard]] Sharing make_eviction(const probe::Cache& victim, const probe::Cache& evictor) const;
-  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+  [[nodiscard]] probe::ProbeRunner runner() const { return probe::ProbeRunner(session_); }
 
-  probe::Bench& bench_;
+  probe::DeviceSession& session_;
   SurveyFindings& surveys_;
   CodeFindings& code_;
   Vendor vendor_;
-  Memo<ElementId, probe::Cache> located_;
-  Memo<ElementId, probe::Cache> fetched_;
-  Memo<ElementId, probe::Cache> lined_;
-  Memo<ElementId, probe::Cache> sized_;
-  Memo<ElementId, probe::Cache> near_parts_;
-  Memo<ElementId, probe::Sides> sides_;
-  Memo<ElementId, probe::Partitions> partitions_;
-  Memo<ElementId, probe::Fetch> fetches_;
-  Memo<ElementId, probe::Line> lines_;
-  Memo<ElementId, probe::Capacity> capacities_;
-  Memo<ElementId, WholeSize> whole_sizes_;
-  Memo<ElementId, probe::SizeByCarveOut> sizes_by_carve_out_;
-  Memo<ElementId, probe::Structure> structures_;
-  Memo<std::pair<ElementId, ElementId>, Sharing> evictions_;
+  LazyResultMap<ElementId, probe::Cache> located_;
+  LazyResultMap<ElementId, probe::Cache> fetched_;
+  LazyResultMap<ElementId, probe::Cache> lined_;
+  LazyResultMap<ElementId, probe::Cache> sized_;
+  LazyResultMap<ElementId, probe::Cache> near_parts_;
+  LazyResultMap<ElementId, probe::SmsByPartition> sides_;
+  LazyResultMap<ElementId, probe::Partitions> partitions_;
+  LazyResultMap<ElementId, probe::Fetch> fetches_;
+  LazyResultMap<ElementId, probe::Line> lines_;
+  LazyResultMap<ElementId, probe::Capacity> capacities_;
+  LazyResultMap<ElementId, TotalSize> whole_sizes_;
+  LazyResultMap<ElementId, probe::SizeByCarveOut> sizes_by_carve_out_;
+  LazyResultMap<ElementId, probe::Structure> structures_;
+  LazyResultMap<std::pair<ElementId, ElementId>, Sharing> evictions_;
 };
 
 }  // namespace gputopo

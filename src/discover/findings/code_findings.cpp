@@ -16,18 +16,18 @@ const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth) {
   return nullptr;
 }
 
-CodeFindings::CodeFindings(probe::Bench& bench) : bench_(bench) {}
+CodeFindings::CodeFindings(probe::DeviceSession& bench) : session_(bench) {}
 
 CodeFindings::~CodeFindings() = default;
 
 const probe::CodeSurvey& CodeFindings::survey() {
   return survey_.get([&] {
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::survey_code(own);
   });
 }
 
-const probe::CodeCache& CodeFindings::located(ElementId element) {
+const probe::CodeCache& CodeFindings::located_cache(ElementId element) {
   return located_.get(element, [&] {
     const std::size_t depth = info_of(element).depth;
     const probe::CodeCache cache = probe::find_code_cache(survey(), depth);
@@ -40,7 +40,7 @@ const probe::CodeCache& CodeFindings::located(ElementId element) {
 void CodeFindings::require_none_hidden(std::size_t level) {
   probe::HeldCode held{.bytes = survey().footprints_bytes[survey().levels[level].last]};
   try {
-    const probe::CodeSize& found = size(code_cache_at(vendor_of(bench_.info().vendor), level)->id);
+    const probe::CodeSize& found = size(code_cache_at(vendor_of(session_.info().vendor), level)->id);
     held = {.bytes = found.bytes, .is_sharp = found.sharp};
   } catch (const probe::Inconclusive&) {
     if (level > 0) require_none_hidden(level - 1);
@@ -55,14 +55,14 @@ void CodeFindings::require_none_hidden(std::size_t level) {
 
 const probe::CodeSize& CodeFindings::size(ElementId element) {
   return sizes_.get(element, [&] {
-    probe::Lab own = lab();
-    return probe::find_code_size(own, located(element));
+    probe::ProbeRunner own = runner();
+    return probe::find_code_size(own, located_cache(element));
   });
 }
 
-const probe::CodeCache& CodeFindings::sized(ElementId element) {
+const probe::CodeCache& CodeFindings::cache_with_size(ElementId element) {
   return sized_.get(element, [&] {
-    probe::CodeCache cache = located(element);
+    probe::CodeCache cache = located_cache(element);
     cache.fits_instructions = size(element).fits_instructions;
     cache.in_turn = size(element).in_turn;
     return cache;
@@ -71,21 +71,21 @@ const probe::CodeCache& CodeFindings::sized(ElementId element) {
 
 const probe::CodeEdge& CodeFindings::steep_edge(ElementId element) {
   return edges_.get(element, [&] {
-    probe::Lab own = lab();
-    return probe::steep_edge(own, sized(element));
+    probe::ProbeRunner own = runner();
+    return probe::steep_edge(own, cache_with_size(element));
   });
 }
 
 const probe::CodeJumps& CodeFindings::jumps() {
   return jumps_.get([&] {
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::survey_jumps(own);
   });
 }
 
 const probe::FoundOperandCache& CodeFindings::operands() {
   return operands_.get([&] {
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::find_operand_cache(own);
   });
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 #include "probe/survey/site.h"
 #include "probe/tlb/tlb.h"
 
@@ -13,7 +13,7 @@ namespace gputopo {
 // All functions that run programs throw NotSupportedError for a space that programs cannot use on this device.
 class SurveyFindings {
  public:
-  explicit SurveyFindings(probe::Bench& bench);
+  explicit SurveyFindings(probe::DeviceSession& bench);
   ~SurveyFindings();
 
   [[nodiscard]] probe::Site site(Space space) const;
@@ -33,14 +33,14 @@ class SurveyFindings {
  private:
   using SiteKey = std::pair<Space, bool>;  // the space, and whether programs run alone
   [[nodiscard]] probe::Translation translation_of(const probe::Site& site, std::uint64_t footprint_bytes);
-  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+  [[nodiscard]] probe::ProbeRunner runner() const { return probe::ProbeRunner(session_); }
 
-  probe::Bench& bench_;
-  Once<std::uint64_t> translated_bytes_;
-  Once<probe::TlbSurvey> tlbs_;
-  Once<probe::TlbSurvey> texture_tlbs_;
-  Memo<SiteKey, probe::Survey> begun_surveys_;
-  Memo<SiteKey, probe::Survey> surveys_;
+  probe::DeviceSession& session_;
+  LazyResult<std::uint64_t> translated_bytes_;
+  LazyResult<probe::TlbSurvey> tlbs_;
+  LazyResult<probe::TlbSurvey> texture_tlbs_;
+  LazyResultMap<SiteKey, probe::Survey> begun_surveys_;
+  LazyResultMap<SiteKey, probe::Survey> surveys_;
 };
 
 }  // namespace gputopo

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "discover/measure/code_caches.h"
 #include "discover/measure/step.h"
 #include "probe/capacity/line_size.h"
@@ -26,7 +26,7 @@ namespace gputopo {
 namespace {
 
 using probe::Cache;
-using probe::Lab;
+using probe::ProbeRunner;
 
 // For a cache that holds all of constant memory: what `measure` finds if constants and code share the cache.
 std::optional<Attribute> beside_code(Context& context, const ElementInfo& element,
@@ -42,7 +42,8 @@ std::optional<Attribute> beside_code(Context& context, const ElementInfo& elemen
 }
 
 Attribute fetch_granularity(Context& context, const ElementInfo& element) {
-  return to_attribute(context.caches.located(element.id), context.caches.fetch(element.id), context.keep_samples());
+  return to_attribute(context.caches.located_cache(element.id), context.caches.fetch(element.id),
+                      context.keep_samples());
 }
 
 Attribute line_size(Context& context, const ElementInfo& element) {
@@ -64,7 +65,7 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
 }
 
 // Replaces the size that one SM saw by the size of the whole cache.
-void take_whole_size(const CacheFindings::WholeSize& whole, Attribute& size) {
+void take_whole_size(const CacheFindings::TotalSize& whole, Attribute& size) {
   size.flags.insert(size.flags.end(), whole.flags.begin(), whole.flags.end());
   if (whole.seen_bytes) size.add_detail("seen_bytes", *whole.seen_bytes);
   size.value = static_cast<std::int64_t>(whole.bytes);
@@ -95,10 +96,10 @@ void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribu
 }
 
 Attribute size(Context& context, const ElementInfo& element) {
-  const Cache& cache = context.caches.lined(element.id);
+  const Cache& cache = context.caches.cache_with_line(element.id);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey& code) {
-    Lab lab = context.lab();
-    return probe::measure_constant_size_beside_code(lab, code, cache);
+    ProbeRunner runner = context.runner();
+    return probe::measure_constant_size_beside_code(runner, code, cache);
   });
   if (constants) return *constants;
   const probe::Capacity& capacity = context.caches.capacity(element.id);
@@ -107,7 +108,7 @@ Attribute size(Context& context, const ElementInfo& element) {
   if (capacity.of_same_cache) measured.add_condition("measured_as", std::string(to_string(ElementId::kL1)));
   if (cache.site().exclusive) {
     take_whole_size(context.caches.whole_size(element.id), measured);
-    const Attribute told = told_size(context.info(), element.id);
+    const Attribute told = reported_size(context.info(), element.id);
     return told.available() ? told_beside(told, measured) : measured;
   }
   if (cache.site().space != Space::kConstant) add_size_by_carve_out(context, element, measured);
@@ -117,9 +118,9 @@ Attribute size(Context& context, const ElementInfo& element) {
 // ---- Latency ----
 
 // Nullptr if the sides are unknown or there is only one.
-const probe::Sides* sides_if_known(Context& context, const ElementInfo& element) {
+const probe::SmsByPartition* sides_if_known(Context& context, const ElementInfo& element) {
   try {
-    const probe::Sides& sides = context.caches.sides(element.id);
+    const probe::SmsByPartition& sides = context.caches.sides(element.id);
     return sides.sms.size() > 1 ? &sides : nullptr;
   } catch (const NotSupportedError& error) {
     context.bench().log(fmt::format("{}: the partition near each SM is not known: {}", element.name, error.what()));
@@ -134,16 +135,16 @@ Attribute latency(Context& context, const ElementInfo& element) {
   if (const probe::Survey* survey = context.caches.hidden_by_translation(element.id)) {
     return to_attribute(*survey, {.nearest = probe::nearest_latency(*survey)}, context.keep_samples());
   }
-  const Cache& cache = context.caches.located(element.id);
+  const Cache& cache = context.caches.located_cache(element.id);
   // An SM's own caches are looked up in parallel with translation, or are small enough to be translated.
   const std::uint64_t translated = cache.site().exclusive ? context.surveys.translated_bytes() : 0;
   // A cache that may have partitions has near and far hits.
   const bool may_have_parts = context.caches.may_have_partitions(element.id);
   const bool has_levels = may_have_parts && cache.last_level > cache.first_level;
-  const probe::Sides* sides = has_levels ? sides_if_known(context, element) : nullptr;
-  Lab lab = context.lab();
-  if (may_have_parts) return probe::measure_far_latency(lab, cache, translated, sides);
-  return probe::measure_latency(lab, cache, translated);
+  const probe::SmsByPartition* sides = has_levels ? sides_if_known(context, element) : nullptr;
+  ProbeRunner runner = context.runner();
+  if (may_have_parts) return probe::measure_far_latency(runner, cache, translated, sides);
+  return probe::measure_latency(runner, cache, translated);
 }
 
 // The penalty of the last cache before memory. Memory latency is measured with all caches evicted.
@@ -178,7 +179,7 @@ void require_served_by_next(Context& context, const Cache& cache, ElementId next
   if (space == Space::kGlobalBypassL1 || space == Space::kConstant) return;  // they take another path there
   const Cache* behind = nullptr;
   try {
-    behind = &context.caches.located(next);
+    behind = &context.caches.located_cache(next);
   } catch (const probe::NotPresent&) {
     return;
   } catch (const probe::Inconclusive&) {
@@ -201,49 +202,49 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
   if (is_last && context.caches.hidden_by_translation(element.id) != nullptr) {
     return penalty_before_memory(context, element);
   }
-  const Cache& located = context.caches.located(element.id);
+  const Cache& located_cache = context.caches.located_cache(element.id);
   // Only for global loads, because memory latency is measured with them.
-  const bool memory_is_next =
-      located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
+  const bool memory_is_next = located_cache.site().space == Space::kGlobalBypassL1 &&
+                              located_cache.last_level + 2 >= located_cache.survey->levels.size();
   if (memory_is_next) {
     // If the vendor reports a cache in between that did not show, misses go there.
-    if (!is_last && next && told_size(context.info(), *next).available()) {
-      static_cast<void>(context.caches.located(*next));
+    if (!is_last && next && reported_size(context.info(), *next).available()) {
+      static_cast<void>(context.caches.located_cache(*next));
     }
     return penalty_before_memory(context, element);
   }
-  context.caches.require_next_level(located);
-  const Cache& cache = context.caches.sized(element.id);
+  context.caches.require_next_level(located_cache);
+  const Cache& cache = context.caches.cache_with_size(element.id);
   if (next && cache.has_next_level()) require_served_by_next(context, cache, *next);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
-    Lab lab = context.lab();
-    return probe::measure_constant_penalty_beside_code(lab, cache);
+    ProbeRunner runner = context.runner();
+    return probe::measure_constant_penalty_beside_code(runner, cache);
   });
   if (constants) return *constants;
-  Lab lab = context.lab();
-  return probe::measure_miss_penalty(lab, cache);
+  ProbeRunner runner = context.runner();
+  return probe::measure_miss_penalty(runner, cache);
 }
 
 // ---- How many there are, and what shares them ----
 
 Attribute amount(Context& context, const ElementInfo& element) {
   if (coverage_of(context.vendor(), element.id, AttributeId::kAmount) == Coverage::kApi) {
-    static_cast<void>(context.caches.located(element.id));  // throws if the cache is not present
+    static_cast<void>(context.caches.located_cache(element.id));  // throws if the cache is not present
     if (next_of(context.vendor(), element.id) == ElementId::kDevice) {
       return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
     }
     if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "not reported by the driver");
     return api_value(static_cast<std::int64_t>(*context.info().xcd_count), "per GPU");
   }
-  const Cache& cache = context.caches.sized(element.id);
+  const Cache& cache = context.caches.cache_with_size(element.id);
   const bool has_one = context.caches.is_known_as_l1(element.id) &&
                        context.attribute(ElementId::kL1, AttributeId::kAmount).number() == 1.0;
-  Lab lab = context.lab();
-  return probe::measure_amount(lab, cache, has_one);
+  ProbeRunner runner = context.runner();
+  return probe::measure_amount(runner, cache, has_one);
 }
 
 Attribute shared_with(Context& context, const ElementInfo& element) {
-  static_cast<void>(context.caches.located(element.id));  // throws if the cache is not present
+  static_cast<void>(context.caches.located_cache(element.id));  // throws if the cache is not present
   if (!context.attribute(element.id, AttributeId::kSize).available()) {
     return unavailable(Reason::kDependency, "needs the size of this cache");
   }
@@ -263,18 +264,18 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
   Attribute attribute = probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
   // No other cache was there to compare with, so the result rests on the size of this cache alone.
   if (conditions.is_empty()) attribute.conditions = context.attribute(element.id, AttributeId::kSize).conditions;
-  flag_unknown_lines(context, context.caches.located(element.id), attribute);
+  flag_unknown_lines(context, context.caches.located_cache(element.id), attribute);
   return attribute;
 }
 
 Attribute shared_between(Context& context, const ElementInfo& element) {
-  Lab lab = context.lab();
-  return probe::measure_shared_between(lab, context.caches.sized(element.id));
+  ProbeRunner runner = context.runner();
+  return probe::measure_shared_between(runner, context.caches.cache_with_size(element.id));
 }
 
 Attribute scope(Context& context, const ElementInfo& element) {
-  Lab lab = context.lab();
-  return probe::measure_cache_scope(lab, context.caches.sized(element.id));
+  ProbeRunner runner = context.runner();
+  return probe::measure_cache_scope(runner, context.caches.cache_with_size(element.id));
 }
 
 // ---- Structure ----
@@ -290,7 +291,7 @@ Attribute ways(Context& context, const ElementInfo& element) {
 
 Attribute sets(Context& context, const ElementInfo& element) {
   Attribute sets = probe::structure_sets(context.caches.structure(element.id));
-  const Cache& whole = context.caches.sized(element.id);
+  const Cache& whole = context.caches.cache_with_size(element.id);
   if (whole.first_level != whole.last_level) {
     sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
   }
@@ -306,7 +307,7 @@ Attribute index(Context& context, const ElementInfo& element) {
 }
 
 Attribute replacement(Context& context, const ElementInfo& element) {
-  static_cast<void>(context.caches.located(element.id));  // if it is not present, no nearer cache matters
+  static_cast<void>(context.caches.located_cache(element.id));  // if it is not present, no nearer cache matters
   // This cache sees no loads of what a nearer cache keeps. It sees the order of use only if these are the newest.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
     const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
@@ -319,13 +320,13 @@ Attribute replacement(Context& context, const ElementInfo& element) {
     }
   }
   const probe::Structure& structure = context.caches.structure(element.id);
-  Lab lab = context.lab();
-  return probe::structure_replacement(lab, context.caches.near_part(element.id), structure);
+  ProbeRunner runner = context.runner();
+  return probe::structure_replacement(runner, context.caches.near_part(element.id), structure);
 }
 
 Attribute address_cost(Context& context, const ElementInfo& element) {
-  Lab lab = context.lab();
-  return probe::measure_address_cost(lab, context.caches.lined(element.id));
+  ProbeRunner runner = context.runner();
+  return probe::measure_address_cost(runner, context.caches.cache_with_line(element.id));
 }
 
 constexpr Step kCacheSteps[] = {
@@ -348,7 +349,7 @@ constexpr Step kCacheSteps[] = {
 }  // namespace
 
 void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute& attribute) {
-  const Cache& cache = context.caches.located(element.id);
+  const Cache& cache = context.caches.located_cache(element.id);
   constexpr double kHitsOfCold = 0.1;
   if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
   if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;

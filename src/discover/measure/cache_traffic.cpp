@@ -12,14 +12,14 @@ namespace gputopo {
 namespace {
 
 using probe::Cache;
-using probe::Lab;
+using probe::ProbeRunner;
 
 // For a shared or nearest cache, streams cover the footprint that the survey saw fit. A cache behind another one of
 // the SM needs its capacity, because the footprint must clearly exceed the nearer cache.
 const Cache& streamed_cache(Context& context, const ElementInfo& element) {
-  const Cache& located = context.caches.located(element.id);
-  const bool is_seen = located.site().exclusive || located.nearer_bytes == 0;
-  return is_seen ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+  const Cache& located_cache = context.caches.located_cache(element.id);
+  const bool is_seen = located_cache.site().exclusive || located_cache.nearer_bytes == 0;
+  return is_seen ? context.caches.fetched(element.id) : context.caches.cache_with_size(element.id);
 }
 
 template <StreamOp kOp>
@@ -27,14 +27,14 @@ Attribute bandwidth(Context& context, const ElementInfo& element) {
   // Stores do not use an L2 for textures.
   if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = streamed_cache(context, element);
-  Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
+  ProbeRunner runner = context.runner();
+  return probe::measure_bandwidth(runner, probe::cache_streams(runner, cache, kOp), "best_stream");
 }
 
 Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
   const Cache& cache = streamed_cache(context, element);
-  Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
+  ProbeRunner runner = context.runner();
+  return probe::measure_bandwidth(runner, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
 }
 
 bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
@@ -51,12 +51,12 @@ bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
 Attribute write_allocate(Context& context, const ElementInfo& element) {
   // A shared cache is evicted first, so its size must be known.
   if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = context.caches.sized(element.id);
+  const Cache& cache = context.caches.cache_with_size(element.id);
   if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
     throw probe::Inconclusive("hits in the far partition of L2 look like loads from memory");
   }
-  Lab lab = context.lab();
-  Attribute allocates = probe::measure_write_allocate(lab, cache);
+  ProbeRunner runner = context.runner();
+  Attribute allocates = probe::measure_write_allocate(runner, cache);
   flag_hidden_memory(context, element, allocates);
   return allocates;
 }
@@ -70,10 +70,10 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
   if (next == ElementId::kDevice) {
     const Attribute& size = context.attribute(element.id, AttributeId::kSize);
     if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
-    Lab lab = context.lab();
-    return probe::measure_write_policy_beside_reads(lab, context.caches.located(element.id).site().space,
+    ProbeRunner runner = context.runner();
+    return probe::measure_write_policy_beside_reads(runner, context.caches.located_cache(element.id).site().space,
                                                     static_cast<std::uint64_t>(*size.number()),
-                                                    probe::memory_stream_bytes(lab), theoretical);
+                                                    probe::memory_stream_bytes(runner), theoretical);
   }
   const Attribute& own = context.attribute(element.id, AttributeId::kWriteBandwidth);
   const Attribute& memory = context.attribute(ElementId::kDevice, AttributeId::kWriteBandwidth);
@@ -89,15 +89,15 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
 
 Attribute write_policy(Context& context, const ElementInfo& element) {
   if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
-  const Cache& l1 = context.caches.sized(element.id);  // throws if there is none
+  const Cache& l1 = context.caches.cache_with_size(element.id);  // throws if there is none
   const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
   if (!allocates.available())
     return unavailable(Reason::kDependency, "needs to know whether L2 allocates lines on stores");
   if (allocates.value != Value(true)) {
     throw probe::Inconclusive("L2 does not allocate lines on stores, so loads cannot show whether stores reach it");
   }
-  Lab lab = context.lab();
-  return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));
+  ProbeRunner runner = context.runner();
+  return probe::measure_write_policy(runner, l1, context.caches.cache_with_size(ElementId::kL2));
 }
 
 // Throws unless the cache is present and programs can use it.
@@ -109,21 +109,21 @@ void require_accessible(Context& context, const ElementInfo& element) {
 
 Attribute atomic_latency(Context& context, const ElementInfo& element) {
   require_accessible(context, element);
-  Lab lab = context.lab();
-  return probe::measure_atomic_latency(lab, *element.space);
+  ProbeRunner runner = context.runner();
+  return probe::measure_atomic_latency(runner, *element.space);
 }
 
 Attribute atomic_throughput(Context& context, const ElementInfo& element) {
   require_accessible(context, element);
-  Lab lab = context.lab();
-  return probe::measure_atomic_throughput(lab, *element.space);
+  ProbeRunner runner = context.runner();
+  return probe::measure_atomic_throughput(runner, *element.space);
 }
 
 Attribute loaded_latency(Context& context, const ElementInfo& element) {
   require_accessible(context, element);
-  Lab lab = context.lab();
+  ProbeRunner runner = context.runner();
   return probe::measure_loaded_latency(
-      lab, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
+      runner, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
 }
 
 constexpr Step kCacheTrafficSteps[] = {

@@ -1,7 +1,7 @@
 // Cache sizes by the change-point method, which runs only on request.
 #include "probe/capacity/change_point.h"
 
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "discover/measure/step.h"
 
 namespace gputopo {
@@ -32,10 +32,11 @@ Attribute change_point_size(Context& context, const ElementInfo& element) {
                                       .fetch_bytes = fetch_bytes(context, element)};
   if (site.exclusive) {
     question.limit_bytes = context.info().max_array_bytes;
-    question.told_bytes = static_cast<std::uint64_t>(told_size(context.info(), element.id).number().value_or(0));
+    question.reported_bytes =
+        static_cast<std::uint64_t>(reported_size(context.info(), element.id).number().value_or(0));
   }
-  probe::Lab lab = context.lab();
-  return probe::measure_change_point_size(lab, site, question);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_change_point_size(runner, site, question);
 }
 
 constexpr Step kChangePointSteps[] = {{ElementKind::kDataCache, AttributeId::kChangePointSize, change_point_size}};

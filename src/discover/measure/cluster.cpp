@@ -10,25 +10,25 @@ namespace {
 
 Attribute cluster_latency(Context& context, const ElementInfo&) {
   const probe::ClusterSurvey& clusters = context.clusters();
-  probe::Lab lab = context.lab();
-  return probe::measure_cluster_latency(lab, clusters);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_cluster_latency(runner, clusters);
 }
 
 Attribute read_bandwidth(Context& context, const ElementInfo&) {
   const probe::ClusterSurvey& clusters = context.clusters();
-  probe::Lab lab = context.lab();
-  return probe::measure_cluster_bandwidth(lab, clusters);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_cluster_bandwidth(runner, clusters);
 }
 
 Attribute max_cluster_size(Context& context, const ElementInfo&) { return probe::max_cluster_size(context.clusters()); }
 
 Attribute cluster_sms(Context& context, const ElementInfo&) {
-  return probe::cluster_sms(context.lab(), context.clusters());
+  return probe::cluster_sms(context.runner(), context.clusters());
 }
 
 Attribute gpc_sms(Context& context, const ElementInfo&) {
   const probe::ClusterSurvey& clusters = context.clusters();
-  return probe::gpc_sms(context.lab(), clusters, context.clocks());
+  return probe::gpc_sms(context.runner(), clusters, context.clocks());
 }
 
 constexpr Step kClusterSteps[] = {

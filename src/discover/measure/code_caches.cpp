@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "discover/measure/step.h"
 #include "probe/code/fetch.h"
 #include "probe/code/line.h"
@@ -18,9 +18,9 @@ namespace {
 Attribute code_line_size(Context& context, const ElementInfo& element) {
   const auto meets_constants = [&] { return code_cache_of_constants(context) == element.id; };
   try {
-    const probe::CodeCache& cache = context.code.sized(element.id);
-    probe::Lab lab = context.lab();
-    return probe::measure_code_line(lab, cache, [&] { return context.code.steep_edge(element.id); });
+    const probe::CodeCache& cache = context.code.cache_with_size(element.id);
+    probe::ProbeRunner runner = context.runner();
+    return probe::measure_code_line(runner, cache, [&] { return context.code.steep_edge(element.id); });
   } catch (const probe::Inconclusive&) {
     if (!meets_constants()) throw;
   } catch (const NotSupportedError&) {
@@ -41,7 +41,7 @@ Attribute code_size(Context& context, const ElementInfo& element) {
     size.interval.low = std::min(size.interval.low, size.surely_bytes);
     if (size.sharp) size.interval.high = std::max(size.interval.high, size.uneven_bytes);
   }
-  return to_attribute(size, context.code.located(element.id), context.keep_samples());
+  return to_attribute(size, context.code.located_cache(element.id), context.keep_samples());
 }
 
 // The instruction cache `levels` nearer; nullptr if there is none.
@@ -65,7 +65,7 @@ double line_bytes(Context& context, const ElementInfo& element) {
 }
 
 Attribute rate(Context& context, const ElementInfo& element) {
-  const probe::CodeCache& cache = context.code.located(element.id);
+  const probe::CodeCache& cache = context.code.located_cache(element.id);
   probe::LinesAtOnce lines;
   if (const ElementInfo* asking = nearer_by(context, element, 2)) {
     lines = probe::lines_at_once(line_bytes(context, *nearer_by(context, element, 1)), line_bytes(context, *asking));
@@ -83,24 +83,24 @@ Attribute rate(Context& context, const ElementInfo& element) {
 Attribute code_amount(Context& context, const ElementInfo& element) {
   const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
   if (!scope.available()) return scope;
-  if (scope.value != Value(context.lab().unit_name())) {
+  if (scope.value != Value(context.runner().unit_name())) {
     return unavailable(Reason::kNotApplicable, "several SMs share this cache");
   }
-  probe::Lab lab = context.lab();
-  return probe::measure_code_amount(lab, context.code.sized(element.id));
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_code_amount(runner, context.code.cache_with_size(element.id));
 }
 
 template <auto kMeasure>
 Attribute of_sized(Context& context, const ElementInfo& element) {
-  const probe::CodeCache& cache = context.code.sized(element.id);
-  probe::Lab lab = context.lab();
-  return kMeasure(lab, cache);
+  const probe::CodeCache& cache = context.code.cache_with_size(element.id);
+  probe::ProbeRunner runner = context.runner();
+  return kMeasure(runner, cache);
 }
 
 Attribute code_ways(Context& context, const ElementInfo& element) {
-  const probe::CodeCache& cache = context.code.sized(element.id);
-  probe::Lab lab = context.lab();
-  return probe::measure_code_ways(lab, cache, [&] { return context.code.steep_edge(element.id); });
+  const probe::CodeCache& cache = context.code.cache_with_size(element.id);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_code_ways(runner, cache, [&] { return context.code.steep_edge(element.id); });
 }
 
 std::vector<Program> jump_kernels(const DeviceInfo&) {
@@ -130,9 +130,10 @@ Attribute jump_latency(Context& context, const ElementInfo& element) {
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (element.depth >= caches.size())
     throw probe::Inconclusive("the size of this cache or of a cache before it is not known well enough");
-  const probe::Lab lab = context.lab();
+  const probe::ProbeRunner runner = context.runner();
   const probe::CodeJumps& jumps = context.code.jumps();
-  return probe::jump_latency(jumps, probe::level_of_cache(lab, jumps, caches, element.depth), context.keep_samples());
+  return probe::jump_latency(jumps, probe::level_of_cache(runner, jumps, caches, element.depth),
+                             context.keep_samples());
 }
 
 // The jumps, if they show one level nearer than the first cache of straight-line code. Throws otherwise.
@@ -143,7 +144,7 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
     throw probe::Inconclusive(
         "the size of the first instruction cache found with straight-line code is not known well enough");
   const probe::CodeJumps& jumps = context.code.jumps();
-  const std::size_t level = probe::level_of_cache(context.lab(), jumps, caches, 0);
+  const std::size_t level = probe::level_of_cache(context.runner(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive(
         "jumps through the smallest code are faster than jumps in the first cache found with straight-line code, but "
@@ -163,11 +164,11 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
 
 // The attribute, or an unavailable one with the reason.
 template <typename Measure>
-Attribute told_by(const probe::Lab& lab, Measure measure) {
+Attribute value_or_unavailable(const probe::ProbeRunner& runner, Measure measure) {
   try {
     return measure();
   } catch (const probe::Inconclusive& error) {
-    lab.log(std::string("code: ") + error.what());
+    runner.log(std::string("code: ") + error.what());
     return unavailable(Reason::kInconclusive, error.what());
   }
 }
@@ -177,7 +178,7 @@ bool first_level_is_of_shown_cache(Context& context) {
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (caches.empty()) return false;
   try {
-    return probe::level_of_cache(context.lab(), context.code.jumps(), caches, 0) == 0;
+    return probe::level_of_cache(context.runner(), context.code.jumps(), caches, 0) == 0;
   } catch (const probe::Inconclusive&) {
     return false;
   }
@@ -185,15 +186,16 @@ bool first_level_is_of_shown_cache(Context& context) {
 
 // Straight-line code shows the size better than jumps do, but the two must not disagree.
 Attribute nearest_size(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  Attribute by_jumps = told_by(lab, [&] {
+  probe::ProbeRunner runner = context.runner();
+  Attribute by_jumps = value_or_unavailable(runner, [&] {
     const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
-    return probe::nearest_code_size(lab, jumps, known_code_caches(context).front().bytes.low, context.keep_samples());
+    return probe::nearest_code_size(runner, jumps, known_code_caches(context).front().bytes.low,
+                                    context.keep_samples());
   });
   if (!by_jumps.available() && first_level_is_of_shown_cache(context)) return by_jumps;
-  Attribute by_passes = told_by(lab, [&] {
-    const probe::CodeCache& next = context.code.sized(code_cache_at(context.vendor(), 0)->id);
-    return probe::hidden_code_size(lab, context.code.survey(), next.fits_instructions, context.code.jumps(),
+  Attribute by_passes = value_or_unavailable(runner, [&] {
+    const probe::CodeCache& next = context.code.cache_with_size(code_cache_at(context.vendor(), 0)->id);
+    return probe::hidden_code_size(runner, context.code.survey(), next.fits_instructions, context.code.jumps(),
                                    context.keep_samples());
   });
   if (!by_passes.available() && !by_jumps.available()) {
@@ -221,8 +223,8 @@ Attribute fetch_size(Context& context, const ElementInfo& element) {
   if (hidden.available() && !is_of_hidden) {
     return unavailable(Reason::kNotApplicable, "instructions are fetched from icache_l0, which is nearer");
   }
-  probe::Lab lab = context.lab();
-  return probe::measure_fetch_size(lab, context.code.jumps(), context.keep_samples());
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_fetch_size(runner, context.code.jumps(), context.keep_samples());
 }
 
 constexpr Step kCodeSteps[] = {

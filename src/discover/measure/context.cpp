@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "discover/measure/units.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/warps/banks.h"
 
 namespace gputopo {
 
-Context::Context(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress)
-    : bench_(bench),
+Context::Context(probe::DeviceSession& bench, Measure measure, std::function<void(const Progress&)> on_progress)
+    : session_(bench),
       scheduler_(
           bench,
           [this, measure = std::move(measure)](ElementId element, AttributeId attribute) {
@@ -28,13 +28,13 @@ const probe::ClusterSurvey& Context::clusters() {
 
 const probe::BankCurve& Context::bank_curve() {
   return bank_curve_.get([&] {
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::measure_bank_curve(own);
   });
 }
 
 const probe::BankFit& Context::bank_fit() {
-  return bank_fit_.get([&] { return probe::settle(lab(), "shared", probe::decide_banks(bank_curve())); });
+  return bank_fit_.get([&] { return probe::value_or_throw(runner(), "shared", probe::decide_banks(bank_curve())); });
 }
 
 const Attribute& Context::schedulers() {
@@ -44,7 +44,7 @@ const Attribute& Context::schedulers() {
 const probe::RegisterFinding& Context::registers() {
   return registers_.get([&] {
     const Attribute* found = schedulers_.find([&] { return found_by(probe::measure_schedulers); });
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::measure_registers(own, found == nullptr ? std::nullopt : found->number());
   });
 }
@@ -53,13 +53,13 @@ const probe::ClockFinding& Context::clocks() {
   return clocks_.get([&] { return found_by(probe::measure_clocks); });
 }
 
-const probe::SidesFinding& Context::sides() {
-  return sides_.get([&] { return found_by(probe::measure_sides); });
+const probe::DivergenceFinding& Context::sides() {
+  return sides_.get([&] { return found_by(probe::measure_divergence); });
 }
 
 const std::vector<probe::PeakFinding>& Context::peaks() {
   return peaks_.get([&] {
-    probe::Lab own = lab();
+    probe::ProbeRunner own = runner();
     return probe::measure_peaks(own, peak_operations(own.info()));
   });
 }

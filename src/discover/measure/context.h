@@ -5,7 +5,7 @@
 
 #include "discover/findings/caches.h"
 #include "discover/findings/code_findings.h"
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 #include "discover/findings/surveys.h"
 #include "discover/measure/scheduler.h"
 #include "probe/cluster/survey.h"
@@ -22,20 +22,20 @@ class Context {
   // Throws what probes and devices throw.
   using Measure = std::function<Attribute(Context&, ElementId, AttributeId)>;
 
-  Context(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress);
+  Context(probe::DeviceSession& bench, Measure measure, std::function<void(const Progress&)> on_progress);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context();
 
-  [[nodiscard]] probe::Bench& bench() const { return bench_; }
-  [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
+  [[nodiscard]] probe::DeviceSession& bench() const { return session_; }
+  [[nodiscard]] const DeviceInfo& info() const { return session_.info(); }
   [[nodiscard]] Vendor vendor() const { return vendor_of(info().vendor); }
-  [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
-  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
-  // Calls a probe with its own lab.
+  [[nodiscard]] bool keep_samples() const { return session_.options().keep_samples; }
+  [[nodiscard]] probe::ProbeRunner runner() const { return probe::ProbeRunner(session_); }
+  // Calls a probe with its own ProbeRunner.
   template <typename Found>
-  [[nodiscard]] Found found_by(Found (*probe)(probe::Lab&)) const {
-    probe::Lab own = lab();
+  [[nodiscard]] Found found_by(Found (*probe)(probe::ProbeRunner&)) const {
+    probe::ProbeRunner own = runner();
     return probe(own);
   }
   // The attribute of another step, which is measured now if necessary.
@@ -44,7 +44,7 @@ class Context {
   }
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   // Throws NotSupportedError if programs cannot use the space on this device.
-  void require_space(Space space) const { bench_.require_space(space); }
+  void require_space(Space space) const { session_.require_space(space); }
 
   [[nodiscard]] const probe::ClusterSurvey& clusters();
   [[nodiscard]] const probe::BankCurve& bank_curve();
@@ -53,20 +53,20 @@ class Context {
   [[nodiscard]] const Attribute& schedulers();
   [[nodiscard]] const probe::RegisterFinding& registers();
   [[nodiscard]] const probe::ClockFinding& clocks();
-  [[nodiscard]] const probe::SidesFinding& sides();
+  [[nodiscard]] const probe::DivergenceFinding& sides();
   [[nodiscard]] const std::vector<probe::PeakFinding>& peaks();
 
  private:
-  probe::Bench& bench_;
+  probe::DeviceSession& session_;
   Scheduler scheduler_;
-  Once<probe::ClusterSurvey> clusters_;
-  Once<probe::BankCurve> bank_curve_;
-  Once<probe::BankFit> bank_fit_;
-  Once<Attribute> schedulers_;
-  Once<probe::RegisterFinding> registers_;
-  Once<probe::ClockFinding> clocks_;
-  Once<probe::SidesFinding> sides_;
-  Once<std::vector<probe::PeakFinding>> peaks_;
+  LazyResult<probe::ClusterSurvey> clusters_;
+  LazyResult<probe::BankCurve> bank_curve_;
+  LazyResult<probe::BankFit> bank_fit_;
+  LazyResult<Attribute> schedulers_;
+  LazyResult<probe::RegisterFinding> registers_;
+  LazyResult<probe::ClockFinding> clocks_;
+  LazyResult<probe::DivergenceFinding> sides_;
+  LazyResult<std::vector<probe::PeakFinding>> peaks_;
 
  public:
   CodeFindings code;

@@ -58,7 +58,7 @@ void add_text(AttributeMap& map, AttributeId id, const std::string& value) {
 
 // Adds what only some devices have.
 template <typename T>
-void add_if_told(AttributeMap& map, AttributeId id, const std::optional<T>& value) {
+void add_if_reported(AttributeMap& map, AttributeId id, const std::optional<T>& value) {
   if (!value) return;
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     get_or_add(map, id) = api_value(static_cast<std::int64_t>(*value), "");
@@ -69,13 +69,13 @@ void add_if_told(AttributeMap& map, AttributeId id, const std::optional<T>& valu
 
 // For GPUs with SMs on several dies, or with gaps in the SM numbers.
 void add_layout(const DeviceInfo& info, AttributeMap& compute) {
-  add_if_told(compute, AttributeId::kSimdsPerSm, info.simds_per_sm);
-  add_if_told(compute, AttributeId::kXcdCount, info.xcd_count);
+  add_if_reported(compute, AttributeId::kSimdsPerSm, info.simds_per_sm);
+  add_if_reported(compute, AttributeId::kXcdCount, info.xcd_count);
   if (info.xcd_count) {
     get_or_add(compute, AttributeId::kSmsPerXcd) =
         inferred_value(static_cast<std::int64_t>(info.sm_count / *info.xcd_count), "", "sm_count_over_xcd_count");
   }
-  add_if_told(compute, AttributeId::kSmsPhysical, info.sms_physical);
+  add_if_reported(compute, AttributeId::kSmsPhysical, info.sms_physical);
   if (info.physical_sm_ids) {
     get_or_add(compute, AttributeId::kPhysicalSmIds) =
         api_value(std::vector<double>(info.physical_sm_ids->begin(), info.physical_sm_ids->end()), "");
@@ -99,14 +99,14 @@ Attribute cores_per_sm(const DeviceInfo& info) {
 void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t> now,
               std::optional<std::uint32_t> most) {
   if (!now) return;
-  add_if_told(device, id, now);
+  add_if_reported(device, id, now);
   if (most) get_or_add(device, id).add_detail("device_max", static_cast<std::int64_t>(*most));
 }
 
 void fill_instance(const GpuInstance& instance, AttributeMap& device) {
-  add_if_told(device, AttributeId::kInstanceProfile, instance.profile);
+  add_if_reported(device, AttributeId::kInstanceProfile, instance.profile);
   const auto add_slices = [&](AttributeId id, std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu) {
-    add_if_told(device, id, own);
+    add_if_reported(device, id, own);
     if (own && of_gpu) get_or_add(device, id).add_detail("of_gpu", static_cast<std::int64_t>(*of_gpu));
   };
   add_slices(AttributeId::kInstanceComputeSlices, instance.compute_slices, instance.compute_slices_of_gpu);
@@ -124,13 +124,13 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_bytes(AttributeId::kL2FetchLimit, info.l2_fetch_limit_bytes);
   add_bytes(AttributeId::kL2PersistingMax, info.l2_persisting_max_bytes);
   add_bytes(AttributeId::kL2Persisting, info.l2_persisting_bytes);
-  add_if_told(device, AttributeId::kEccEnabled, info.ecc_enabled);
-  add_if_told(device, AttributeId::kPersistenceMode, info.persistence_mode);
-  add_if_told(device, AttributeId::kComputeMode, info.compute_mode);
-  add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
+  add_if_reported(device, AttributeId::kEccEnabled, info.ecc_enabled);
+  add_if_reported(device, AttributeId::kPersistenceMode, info.persistence_mode);
+  add_if_reported(device, AttributeId::kComputeMode, info.compute_mode);
+  add_if_reported(device, AttributeId::kMigEnabled, info.mig_enabled);
   fill_instance(info.instance, device);
-  add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
-  add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
+  add_if_reported(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
+  add_if_reported(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
 }
 
 // The host that replays a recording is not the host that was measured.

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "discover/measure/step.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
@@ -18,7 +18,9 @@
 namespace gputopo {
 namespace {
 
-Attribute memory_size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+Attribute memory_size(Context& context, const ElementInfo& element) {
+  return reported_size(context.info(), element.id);
+}
 
 // A single level of loads that bypass L1 is memory only if loads through L1 show no farther level.
 void require_no_farther_level(Context& context, const probe::Survey& survey) {
@@ -37,22 +39,22 @@ Attribute memory_latency(Context& context, const ElementInfo& element) {
   if (survey.levels.size() < 2) require_no_farther_level(context, survey);
   probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
   if (survey.levels.size() >= 2) question.translated_bytes = context.surveys.translated_bytes();
-  probe::Lab lab = context.lab();
-  return probe::measure_device_latency(lab, survey, question);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_device_latency(runner, survey, question);
 }
 
 template <StreamOp kOp>
 Attribute memory_bandwidth(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::memory_streams(lab, kOp), "best_stream");
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_bandwidth(runner, probe::memory_streams(runner, kOp), "best_stream");
 }
 
 // With samples of the bandwidth over all footprints from the first cache to memory.
 Attribute memory_sm_read_bandwidth(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  Attribute attribute = probe::measure_bandwidth(lab, probe::one_sm_memory_streams(lab), "best_stream_of_one_sm");
+  probe::ProbeRunner runner = context.runner();
+  Attribute attribute = probe::measure_bandwidth(runner, probe::one_sm_memory_streams(runner), "best_stream_of_one_sm");
   if (!context.keep_samples()) return attribute;
-  probe::Lab of_footprints = context.lab();
+  probe::ProbeRunner of_footprints = context.runner();
   try {
     attribute.samples.push_back(probe::measure_by_footprint(of_footprints));
     attribute.samples.push_back(probe::measure_by_cold_footprint(of_footprints));
@@ -64,8 +66,8 @@ Attribute memory_sm_read_bandwidth(Context& context, const ElementInfo&) {
 
 Attribute memory_loaded_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_loaded_latency(lab, probe::LoadedLevel::kDevice);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_loaded_latency(runner, probe::LoadedLevel::kDevice);
 }
 
 struct Pattern {
@@ -82,7 +84,7 @@ struct Way {
   std::optional<double> l2_cycles;  // latency of an L2 hit; unset if there is no L2
   bool l2_is_sum = false;
   double memory_cycles = 0;
-  probe::ToMemory to_memory = probe::ToMemory::kEvicted;
+  probe::CacheAvoidance to_memory = probe::CacheAvoidance::kEvicted;
 };
 
 // The latencies of one way with a TLB hit and with a miss in each TLB level that shows. For L2 hits, the miss
@@ -104,9 +106,9 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
       translated += *adds;
       from_l2.push_back({fmt::format("l2_hit_{}_miss", name), translated, true});
     }
-    probe::Lab lab = context.lab();
+    probe::ProbeRunner runner = context.runner();
     const auto cycles = probe::memory_cycles_after_tlb_misses(
-        lab, way.site, tlbs, level->depth, context.surveys.survey(*memory.space).timer_cycles, way.to_memory);
+        runner, way.site, tlbs, level->depth, context.surveys.survey(*memory.space).timer_cycles, way.to_memory);
     if (cycles) from_memory.push_back({fmt::format("memory_{}_miss", name), *cycles});
   }
   from_l2.insert(from_l2.end(), from_memory.begin(), from_memory.end());
@@ -130,8 +132,8 @@ std::optional<Way> way_through_l1(Context& context) try {
   if (!latency.available() || !penalty.available()) return std::nullopt;
   const probe::Site site = site_through_l1(context);
   const probe::Survey& survey = context.surveys.survey(site);
-  probe::Lab lab = context.lab();
-  const Attribute memory = probe::measure_device_latency(lab, survey,
+  probe::ProbeRunner runner = context.runner();
+  const Attribute memory = probe::measure_device_latency(runner, survey,
                                                          {.translated_bytes = context.surveys.translated_bytes(),
                                                           .line_bytes = context.caches.shortest_shared_line_bytes()});
   return Way{.prefix = "through_l1_",
@@ -139,7 +141,7 @@ std::optional<Way> way_through_l1(Context& context) try {
              .l2_cycles = *latency.number() + *penalty.number(),
              .l2_is_sum = true,
              .memory_cycles = *memory.number(),
-             .to_memory = probe::ToMemory::kFresh};
+             .to_memory = probe::CacheAvoidance::kFresh};
 } catch (const probe::Inconclusive& error) {
   context.bench().log(fmt::format("latency_patterns: loads through L1 are inconclusive: {}", error.what()));
   return std::nullopt;
@@ -157,8 +159,8 @@ const Attribute* l2_of_globals(Context& context) {
 
 SampleTable latency_surface(Context& context) {
   const probe::Site site = site_through_l1(context);
-  probe::Lab lab = context.lab();
-  return probe::measure_latency_surface(lab, site, context.surveys.begun_survey(site).timer_cycles);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_latency_surface(runner, site, context.surveys.begun_survey(site).timer_cycles);
 }
 
 // Latencies by where a load is served and how its address is translated (Mei et al. 2014, Table 3). Patterns are
@@ -176,7 +178,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   if (l2 != nullptr) {
     past_l1.l2_cycles = l2->number();
   } else {
-    past_l1.to_memory = probe::ToMemory::kUncached;
+    past_l1.to_memory = probe::CacheAvoidance::kUncached;
   }
   const auto add = [&](const Way& way) {
     const Patterns of_way = patterns_of(context, element, way);

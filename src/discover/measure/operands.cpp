@@ -32,8 +32,8 @@ Attribute operand_ways(Context& context, const ElementInfo&) { return probe::ope
 Attribute operand_shared_with(Context& context, const ElementInfo&) {
   const probe::FoundOperandCache& cache = context.code.operands();
   const std::string of_loads = constant_cache_like(context, cache);
-  probe::Lab lab = context.lab();
-  return probe::measure_operand_sharing(lab, cache, of_loads);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_operand_sharing(runner, cache, of_loads);
 }
 
 std::vector<Program> operand_kernels(const DeviceInfo&) {

@@ -17,12 +17,12 @@ constexpr const char* kNotYet = "the run ended before this was measured";
 
 // Operations that may wait for another clock than the SM's come first: matrix operations lower the SM clock, which
 // changes their cycles. Matrix operations come last.
-constexpr OperationClass kOrder[] = {
+constexpr OperationClass kMeasurementOrder[] = {
     OperationClass::kControl,         OperationClass::kClock,    OperationClass::kArithmetic,
     OperationClass::kComparison,      OperationClass::kLogic,    OperationClass::kConversion,
     OperationClass::kSpecialFunction, OperationClass::kDivision, OperationClass::kWarp,
     OperationClass::kMatrix};
-static_assert(std::size(kOrder) == std::size(kAllOperationClasses));
+static_assert(std::size(kMeasurementOrder) == std::size(kAllOperationClasses));
 
 Instruction not_yet(OperationId id) {
   const OperationInfo& info = info_of(id);
@@ -35,11 +35,11 @@ Instruction not_yet(OperationId id) {
 
 }  // namespace
 
-OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const WantedOperations& wanted)
-    : bench_(bench), scheduler_(scheduler), wanted_(wanted.all), latencies_(wanted.latencies) {
+OperationSteps::OperationSteps(probe::DeviceSession& bench, Scheduler& scheduler, const WantedOperations& wanted)
+    : session_(bench), scheduler_(scheduler), wanted_(wanted.all), latencies_(wanted.latencies) {
   if (wanted.pipes) pipes_ = unavailable(Reason::kInterrupted, kNotYet);
   std::ranges::sort(wanted_);
-  for (const OperationClass of : kOrder) {
+  for (const OperationClass of : kMeasurementOrder) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       if (info_of(wanted_[i]).of == of) places.push_back(i);
@@ -56,8 +56,8 @@ OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const 
 void OperationSteps::measure_class(const std::vector<std::size_t>& places) {
   std::vector<OperationId> ids;
   for (const std::size_t place : places) ids.push_back(wanted_[place]);
-  probe::Lab lab(bench_);
-  std::vector<probe::OperationFinding> findings = probe::measure_operations(lab, ids);
+  probe::ProbeRunner runner(session_);
+  std::vector<probe::OperationFinding> findings = probe::measure_operations(runner, ids);
   for (std::size_t i = 0; i < places.size(); ++i) {
     AttributeMap& attributes = found_[places[i]].attributes;
     get_or_add(attributes, AttributeId::kLatency) = std::move(findings[i].latency);
@@ -67,8 +67,8 @@ void OperationSteps::measure_class(const std::vector<std::size_t>& places) {
 
 void OperationSteps::measure_latencies() {
   const auto absence = scheduler_.step(fmt::format("{}.latency", kInstructions), [&] {
-    probe::Lab lab(bench_);
-    const std::vector<Attribute> latencies = probe::measure_operation_latencies(lab, latencies_);
+    probe::ProbeRunner runner(session_);
+    const std::vector<Attribute> latencies = probe::measure_operation_latencies(runner, latencies_);
     for (std::size_t i = 0; i < latencies.size(); ++i) {
       get_or_add(found_latency_[i].attributes, AttributeId::kLatency) = latencies[i];
     }
@@ -93,8 +93,8 @@ std::vector<Instruction> OperationSteps::found() const {
 void OperationSteps::measure_pipes() {
   const std::string name(kPipesGroup);
   const auto absence = scheduler_.step(name, [&] {
-    probe::Lab lab(bench_);
-    pipes_ = probe::measure_pipes(lab);
+    probe::ProbeRunner runner(session_);
+    pipes_ = probe::measure_pipes(runner);
     for (SampleTable& table : pipes_->samples) table.name = name + "." + table.name;
   });
   if (absence) pipes_ = unavailable(absence->reason, absence->detail);

@@ -10,7 +10,7 @@
 #include "discover/measure/scheduler.h"
 #include "gputopo/model.h"
 #include "gputopo/operation.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo {
 
@@ -27,7 +27,7 @@ struct WantedOperations {
 class OperationSteps {
  public:
   // Results are in the order of the catalogue, whatever the order of `wanted`.
-  OperationSteps(probe::Bench& bench, Scheduler& scheduler, const WantedOperations& wanted);
+  OperationSteps(probe::DeviceSession& bench, Scheduler& scheduler, const WantedOperations& wanted);
 
   [[nodiscard]] std::size_t count() const { return classes_.size() + (latencies_.empty() ? 0 : 1) + (pipes_ ? 1 : 0); }
   // For Device::expect().
@@ -43,7 +43,7 @@ class OperationSteps {
   void measure_class(const std::vector<std::size_t>& places);
   void measure_latencies();
 
-  probe::Bench& bench_;
+  probe::DeviceSession& session_;
   Scheduler& scheduler_;
   std::vector<OperationId> wanted_;
   std::vector<std::pair<OperationClass, std::vector<std::size_t>>> classes_;  // places in wanted_

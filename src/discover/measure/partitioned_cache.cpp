@@ -12,7 +12,7 @@ namespace gputopo {
 namespace {
 
 using probe::Cache;
-using probe::Lab;
+using probe::ProbeRunner;
 
 Attribute partitions(Context& context, const ElementInfo& element) {
   context.caches.require_l2_of_globals(element.id);
@@ -25,33 +25,33 @@ Attribute near_sms(Context& context, const ElementInfo& element) {
   if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is only one partition, and all SMs are near it");
-  const probe::Sides& sides = context.caches.sides(element.id);
+  const probe::SmsByPartition& sides = context.caches.sides(element.id);
   if (static_cast<double>(sides.sms.size()) != count) {
     throw probe::Inconclusive(
         fmt::format("there are {:.0f} partitions, but the SMs form {} groups by distance", count, sides.sms.size()));
   }
-  Lab lab = context.lab();
-  return probe::measure_near_sms(lab, context.caches.sized(element.id), sides);
+  ProbeRunner runner = context.runner();
+  return probe::measure_near_sms(runner, context.caches.cache_with_size(element.id), sides);
 }
 
 Attribute slices(Context& context, const ElementInfo& element) {
   context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = context.caches.sized(element.id);
-  Lab lab = context.lab();
-  return probe::measure_slices(lab, cache);
+  const Cache& cache = context.caches.cache_with_size(element.id);
+  ProbeRunner runner = context.runner();
+  return probe::measure_slices(runner, cache);
 }
 
 Attribute min_fetch_granularity(Context& context, const ElementInfo& element) {
-  Lab lab = context.lab();
-  probe::require_fetch_limits(lab, context.surveys.site(*element.space));
+  ProbeRunner runner = context.runner();
+  probe::require_fetch_limits(runner, context.surveys.site(*element.space));
   context.caches.require_l2_of_globals(element.id);
-  return probe::measure_least_fetch(lab, context.caches.located(element.id));
+  return probe::measure_least_fetch(runner, context.caches.located_cache(element.id));
 }
 
 Attribute sm_latencies(Context& context, const ElementInfo& element) {
-  const Cache& cache = context.caches.sized(element.id);
-  Lab lab = context.lab();
-  return probe::measure_sm_latencies(lab, cache);
+  const Cache& cache = context.caches.cache_with_size(element.id);
+  ProbeRunner runner = context.runner();
+  return probe::measure_sm_latencies(runner, cache);
 }
 
 constexpr Step kPartitionedCacheSteps[] = {
@@ -59,7 +59,7 @@ constexpr Step kPartitionedCacheSteps[] = {
     {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
     {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
     {ElementKind::kDataCache, AttributeId::kSlices, slices},
-    {ElementKind::kDataCache, AttributeId::kLeastFetch, min_fetch_granularity},
+    {ElementKind::kDataCache, AttributeId::kMinFetchGranularity, min_fetch_granularity},
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace gputopo {
 
 void Scheduler::report_progress(const std::string& probe) {
   if (!on_progress_ || ended_) return;
-  on_progress_({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = bench_.elapsed_seconds()});
+  on_progress_({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = session_.elapsed_seconds()});
 }
 
 Attribute Scheduler::end(Reason reason, const std::string& detail) {
@@ -44,20 +44,20 @@ Attribute Scheduler::guarded(const std::function<Attribute()>& measure) {
   }
 }
 
-Scheduler::Spent& Scheduler::Spent::operator+=(const Spent& other) {
+Scheduler::ElapsedTime& Scheduler::ElapsedTime::operator+=(const ElapsedTime& other) {
   seconds += other.seconds;
   device += other.device;
   return *this;
 }
 
-Scheduler::Spent& Scheduler::Spent::operator-=(const Spent& other) {
+Scheduler::ElapsedTime& Scheduler::ElapsedTime::operator-=(const ElapsedTime& other) {
   seconds -= other.seconds;
   device -= other.device;
   return *this;
 }
 
-Scheduler::Spent Scheduler::spent_so_far() const {
-  return {bench_.elapsed_seconds(), bench_.device_times().value_or(DeviceTimes{})};
+Scheduler::ElapsedTime Scheduler::spent_so_far() const {
+  return {session_.elapsed_seconds(), session_.device_times().value_or(DeviceTimes{})};
 }
 
 const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) {
@@ -73,32 +73,32 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
   return usable(results_.emplace(key, std::move(result)).first->second);
 }
 
-std::optional<Absence> Scheduler::step(const std::string& name, const std::function<void()>& measure) {
+std::optional<MissingReason> Scheduler::step(const std::string& name, const std::function<void()>& measure) {
   const Attribute done = timed(name, [&] {
     measure();
     return inferred_value(true, "", "");
   });
-  return done.available() ? std::nullopt : std::optional(Absence{done.reason, done.detail});
+  return done.available() ? std::nullopt : std::optional(MissingReason{done.reason, done.detail});
 }
 
 Attribute Scheduler::timed(const std::string& name, const std::function<Attribute()>& measure) {
   report_progress(name);
-  const Spent begin = spent_so_far();
-  const std::uint64_t programs_before = bench_.programs_run();
-  Spent outer_nested = std::exchange(nested_, {});
+  const ElapsedTime begin = spent_so_far();
+  const std::uint64_t programs_before = session_.programs_run();
+  ElapsedTime outer_nested = std::exchange(nested_, {});
   running_.push_back(name);
   Attribute result = guarded(measure);
   running_.pop_back();
   // If a value that it needed met the end of the discovery, that is the reason.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
-  Spent spent = spent_so_far();
+  ElapsedTime spent = spent_so_far();
   spent -= begin;
   outer_nested += spent;
   spent -= std::exchange(nested_, outer_nested);
   ProbeTime& time = timing_.emplace_back(
-      ProbeTime{.probe = name, .seconds = spent.seconds, .programs = bench_.programs_run() - programs_before});
-  if (bench_.options().profile) time.device = spent.device;
-  if (!result.available()) bench_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
+      ProbeTime{.probe = name, .seconds = spent.seconds, .programs = session_.programs_run() - programs_before});
+  if (session_.options().profile) time.device = spent.device;
+  if (!result.available()) session_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
   return result;
 }
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/discover.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo {
 
@@ -22,8 +22,8 @@ class Scheduler {
   // Throws what probes and devices throw.
   using Measure = std::function<Attribute(ElementId, AttributeId)>;
 
-  Scheduler(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress)
-      : bench_(bench), measure_(std::move(measure)), on_progress_(std::move(on_progress)) {}
+  Scheduler(probe::DeviceSession& bench, Measure measure, std::function<void(const Progress&)> on_progress)
+      : session_(bench), measure_(std::move(measure)), on_progress_(std::move(on_progress)) {}
 
   // For progress: the number of steps to come, and that one of them is done.
   void expect(std::size_t total) { total_ = total; }
@@ -37,7 +37,7 @@ class Scheduler {
   const Attribute& attribute(ElementId element, AttributeId attribute);
 
   // Runs a step that no other step asks for. Returns the reason if it found nothing.
-  [[nodiscard]] std::optional<Absence> step(const std::string& name, const std::function<void()>& measure);
+  [[nodiscard]] std::optional<MissingReason> step(const std::string& name, const std::function<void()>& measure);
 
   [[nodiscard]] bool complete() const { return !ended_; }
   [[nodiscard]] const std::vector<ProbeTime>& timing() const { return timing_; }
@@ -45,14 +45,14 @@ class Scheduler {
 
  private:
   // Elapsed time, and how the device spent it.
-  struct Spent {
+  struct ElapsedTime {
     double seconds = 0;
     DeviceTimes device;
-    Spent& operator+=(const Spent& other);
-    Spent& operator-=(const Spent& other);
+    ElapsedTime& operator+=(const ElapsedTime& other);
+    ElapsedTime& operator-=(const ElapsedTime& other);
   };
 
-  [[nodiscard]] Spent spent_so_far() const;
+  [[nodiscard]] ElapsedTime spent_so_far() const;
   [[nodiscard]] Attribute guarded(const std::function<Attribute()>& measure);
   [[nodiscard]] Attribute timed(const std::string& name, const std::function<Attribute()>& measure);
   // A result as another step may use it. Throws Disturbed for a disturbed result: the element may exist, and a step
@@ -61,14 +61,14 @@ class Scheduler {
   [[nodiscard]] Attribute end(Reason reason, const std::string& detail);
   void report_progress(const std::string& probe);
 
-  probe::Bench& bench_;
+  probe::DeviceSession& session_;
   Measure measure_;
   std::function<void(const Progress&)> on_progress_;
   std::map<std::pair<ElementId, AttributeId>, Attribute> results_;
-  std::optional<Absence> ended_;  // set after the end: the reason
+  std::optional<MissingReason> ended_;  // set after the end: the reason
   std::vector<ProbeTime> timing_;
   std::vector<std::string> warnings_;
-  Spent nested_;                      // in steps that the running step asked for
+  ElapsedTime nested_;                // in steps that the running step asked for
   std::vector<std::string> running_;  // running steps, each requested by the one before
   std::size_t done_ = 0;
   std::size_t total_ = 0;

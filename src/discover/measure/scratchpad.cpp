@@ -1,5 +1,5 @@
 // On-chip memory that programs address: shared memory, the local data share.
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 #include "discover/measure/step.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
@@ -12,17 +12,19 @@
 namespace gputopo {
 namespace {
 
-Attribute shared_size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+Attribute shared_size(Context& context, const ElementInfo& element) {
+  return reported_size(context.info(), element.id);
+}
 
 Attribute shared_latency(Context& context, const ElementInfo& element) {
-  probe::Lab lab = context.lab();
-  return probe::measure_shared_latency(lab, context.surveys.site(*element.space));
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_shared_latency(runner, context.surveys.site(*element.space));
 }
 
 template <StreamOp kOp>
 Attribute shared_bandwidth(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::scratchpad_streams(kOp), "best_stream");
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_bandwidth(runner, probe::scratchpad_streams(kOp), "best_stream");
 }
 
 Attribute banks(Context& context, const ElementInfo& element) {
@@ -37,43 +39,43 @@ Attribute bank_width(Context& context, const ElementInfo& element) {
 
 Attribute conflict_cost(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  return probe::conflict_cost(context.lab(), context.bank_curve(), context.bank_fit());
+  return probe::conflict_cost(context.runner(), context.bank_curve(), context.bank_fit());
 }
 
 Attribute bank_interleave(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_bank_interleave(lab, context.bank_curve(), context.bank_fit());
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_bank_interleave(runner, context.bank_curve(), context.bank_fit());
 }
 
 Attribute lanes_per_request(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_request_lanes(lab, context.bank_fit());
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_request_lanes(runner, context.bank_fit());
 }
 
 Attribute store_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_store_latency(lab);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_store_latency(runner);
 }
 
 Attribute shared_atomic_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_atomic_latency(lab, *element.space);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_atomic_latency(runner, *element.space);
 }
 
 Attribute shared_atomic_throughput(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_atomic_throughput(lab, *element.space);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_atomic_throughput(runner, *element.space);
 }
 
 Attribute shared_loaded_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  probe::Lab lab = context.lab();
-  return probe::measure_loaded_latency(lab, probe::LoadedLevel::kShared);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_loaded_latency(runner, probe::LoadedLevel::kShared);
 }
 
 constexpr Step kScratchpadSteps[] = {
@@ -84,7 +86,7 @@ constexpr Step kScratchpadSteps[] = {
     {ElementKind::kScratchpad, AttributeId::kBanks, banks},
     {ElementKind::kScratchpad, AttributeId::kBankWidth, bank_width},
     {ElementKind::kScratchpad, AttributeId::kBankInterleave, bank_interleave},
-    {ElementKind::kScratchpad, AttributeId::kRequestLanes, lanes_per_request},
+    {ElementKind::kScratchpad, AttributeId::kLanesPerRequest, lanes_per_request},
     {ElementKind::kScratchpad, AttributeId::kConflictCost, conflict_cost},
     {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
     {ElementKind::kScratchpad, AttributeId::kAtomicLatency, shared_atomic_latency},

@@ -21,8 +21,8 @@ struct Step {
   bool heats = false;
 };
 
-// For steps that only need a lab.
-template <Attribute (*kMeasure)(probe::Lab&)>
+// For steps that only need a ProbeRunner.
+template <Attribute (*kMeasure)(probe::ProbeRunner&)>
 [[nodiscard]] Attribute measured_by(Context& context, const ElementInfo&) {
   return context.found_by(kMeasure);
 }

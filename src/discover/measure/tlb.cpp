@@ -25,12 +25,12 @@ Attribute told(Context& context, const ElementInfo& element) {
 }
 
 Attribute reach(Context& context, const ElementInfo& element) {
-  return probe::tlb_reach(context.lab(), tlbs_with(context, element), element.depth);
+  return probe::tlb_reach(context.runner(), tlbs_with(context, element), element.depth);
 }
 
 Attribute tlb_scope(Context& context, const ElementInfo& element) {
-  probe::Lab lab = context.lab();
-  return probe::tlb_scope(lab, context.surveys.tlb_site(), tlbs_with(context, element), element.depth);
+  probe::ProbeRunner runner = context.runner();
+  return probe::tlb_scope(runner, context.surveys.tlb_site(), tlbs_with(context, element), element.depth);
 }
 
 constexpr Step kTlbSteps[] = {

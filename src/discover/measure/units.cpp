@@ -24,16 +24,16 @@ Attribute clock_resolution(Context& context, const ElementInfo&) { return contex
 Attribute timer_resolution(Context& context, const ElementInfo&) { return context.clocks().timer_resolution; }
 Attribute clock_groups(Context& context, const ElementInfo&) { return context.clocks().groups; }
 
-template <LaunchWay kWay>
+template <LaunchMethod kWay>
 Attribute launch_interval(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_launch_interval(lab, kWay);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_launch_interval(runner, kWay);
 }
 
 template <OperationId kOperation>
 Attribute jump(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  return probe::measure_jump(lab, kOperation);
+  probe::ProbeRunner runner = context.runner();
+  return probe::measure_jump(runner, kOperation);
 }
 Attribute divergence_cost(Context& context, const ElementInfo&) { return context.sides().cost; }
 Attribute divergent_paths_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
@@ -85,8 +85,8 @@ Attribute peak(Context& context, const ElementInfo&) {
 // `kAttribute` is the peak of the same arithmetic.
 template <AttributeId kAttribute>
 Attribute sustained(Context& context, const ElementInfo&) {
-  probe::Lab lab = context.lab();
-  Attribute attribute = probe::measure_sustained(lab, best_of(context, kAttribute));
+  probe::ProbeRunner runner = context.runner();
+  Attribute attribute = probe::measure_sustained(runner, best_of(context, kAttribute));
   if (attribute.available()) attribute.unit = info_of(kAttribute).unit;
   return attribute;
 }
@@ -105,22 +105,22 @@ constexpr Step kUnitsSteps[] = {
     {ElementKind::kRegisters, AttributeId::kResidentWarps, measured_by<probe::measure_resident_warps>},
     {ElementKind::kRegisters, AttributeId::kResidentBlocks, measured_by<probe::measure_resident_blocks>},
     {ElementKind::kRegisters, AttributeId::kRegisterFile, register_file},
-    {ElementKind::kRegisters, AttributeId::kRegisterUnit, register_unit},
-    {ElementKind::kRegisters, AttributeId::kSharedUnit, measured_by<probe::measure_shared_unit>},
-    {ElementKind::kClocks, AttributeId::kClockStep, clock_resolution},
-    {ElementKind::kClocks, AttributeId::kTimerStep, timer_resolution},
+    {ElementKind::kRegisters, AttributeId::kRegisterAllocationUnit, register_unit},
+    {ElementKind::kRegisters, AttributeId::kSharedAllocationUnit, measured_by<probe::measure_shared_unit>},
+    {ElementKind::kClocks, AttributeId::kClockResolution, clock_resolution},
+    {ElementKind::kClocks, AttributeId::kTimerResolution, timer_resolution},
     {ElementKind::kClocks, AttributeId::kClockGroups, clock_groups},
     {ElementKind::kClocks, AttributeId::kLaunchLatency, measured_by<probe::measure_launch_latency>},
-    {ElementKind::kClocks, AttributeId::kLaunchInterval, launch_interval<LaunchWay::kCalls>},
+    {ElementKind::kClocks, AttributeId::kLaunchInterval, launch_interval<LaunchMethod::kCalls>},
     {ElementKind::kClocks, AttributeId::kGraphLaunchLatency, measured_by<probe::measure_graph_launch_latency>},
-    {ElementKind::kClocks, AttributeId::kGraphLaunchInterval, launch_interval<LaunchWay::kGraph>},
+    {ElementKind::kClocks, AttributeId::kGraphLaunchInterval, launch_interval<LaunchMethod::kGraph>},
     {ElementKind::kControl, AttributeId::kBarrierLatency, measured_by<probe::measure_barrier>},
     {ElementKind::kControl, AttributeId::kClusterBarrier, measured_by<probe::measure_cluster_barrier>},
     {ElementKind::kControl, AttributeId::kGridBarrier, measured_by<probe::measure_grid_barrier>},
     {ElementKind::kControl, AttributeId::kBranchCost, jump<OperationId::kBra>},
     {ElementKind::kControl, AttributeId::kCallCost, jump<OperationId::kCall>},
     {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
-    {ElementKind::kControl, AttributeId::kSidesInterleave, divergent_paths_interleave},
+    {ElementKind::kControl, AttributeId::kDivergentPathsInterleave, divergent_paths_interleave},
     kPeakStep<AttributeId::kPeakF16>,
     kPeakStep<AttributeId::kPeakBf16>,
     kPeakStep<AttributeId::kPeakF32>,

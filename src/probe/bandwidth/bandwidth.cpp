@@ -24,14 +24,14 @@ struct BandwidthParameters {
 };
 constexpr BandwidthParameters kBandwidthParameters;
 
-double bandwidth(Lab& lab, const StreamProgram& program) {
-  const StreamResult result = lab.stream(program);
+double bandwidth(ProbeRunner& runner, const StreamProgram& program) {
+  const StreamResult result = runner.stream(program);
   return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0;
 }
 
 // Adds runs to the earlier `rates` up to the number that gives the median.
-double median_of_runs(Lab& lab, const StreamProgram& program, std::vector<double> rates) {
-  while (std::ssize(rates) < kBandwidthParameters.runs) rates.push_back(bandwidth(lab, program));
+double median_of_runs(ProbeRunner& runner, const StreamProgram& program, std::vector<double> rates) {
+  while (std::ssize(rates) < kBandwidthParameters.runs) rates.push_back(bandwidth(runner, program));
   return stats::median(rates);
 }
 
@@ -41,20 +41,20 @@ std::vector<StreamProgram> shortened(std::vector<StreamProgram> shapes) {
   return shapes;
 }
 
-std::vector<double> rates_by_shape(Lab& lab, const std::vector<StreamProgram>& shapes) {
+std::vector<double> rates_by_shape(ProbeRunner& runner, const std::vector<StreamProgram>& shapes) {
   std::vector<double> rates;
-  for (const StreamProgram& shape : shapes) rates.push_back(bandwidth(lab, shape));
+  for (const StreamProgram& shape : shapes) rates.push_back(bandwidth(runner, shape));
   for (const std::size_t place : best_shapes(rates, kBandwidthParameters.contenders)) {
-    rates[place] = median_of_runs(lab, shapes[place], {rates[place]});
+    rates[place] = median_of_runs(runner, shapes[place], {rates[place]});
   }
   return rates;
 }
 
-std::vector<double> rates_of_runs(Lab& lab, const StreamProgram& program) {
+std::vector<double> rates_of_runs(ProbeRunner& runner, const StreamProgram& program) {
   std::vector<double> rates;
   while (std::ssize(rates) < kBandwidthParameters.least_repeats ||
          (std::ssize(rates) < kBandwidthParameters.most_repeats && !is_settled(rates))) {
-    rates.push_back(bandwidth(lab, program));
+    rates.push_back(bandwidth(runner, program));
   }
   return rates;
 }
@@ -87,15 +87,16 @@ SampleTable table_of_repeats(const std::vector<double>& rates) {
 }
 
 // One rate per stream, by its footprint.
-SampleTable rates_of(Lab& lab, const std::vector<StreamProgram>& streams, std::string name, Column footprint) {
-  lab.expect(std::vector<Program>(streams.begin(), streams.end()));
+SampleTable rates_of(ProbeRunner& runner, const std::vector<StreamProgram>& streams, std::string name,
+                     Column footprint) {
+  runner.expect(std::vector<Program>(streams.begin(), streams.end()));
   SampleTable table =
       make_table(std::move(name), Plot::kLine, {std::move(footprint), series("sms", "sms"), bandwidth_column()});
   for (const StreamProgram& stream : streams) {
     // The faster of two runs, because disturbances only slow a stream.
-    const double rate = std::max(bandwidth(lab, stream), bandwidth(lab, stream));
+    const double rate = std::max(bandwidth(runner, stream), bandwidth(runner, stream));
     table.data[0].push_back(static_cast<double>(stream.bytes));
-    table.data[1].push_back(stream.sms == 0 ? lab.info().sm_count : stream.sms);
+    table.data[1].push_back(stream.sms == 0 ? runner.info().sm_count : stream.sms);
     table.data[2].push_back(std::round(rate));
   }
   return table;
@@ -103,15 +104,17 @@ SampleTable rates_of(Lab& lab, const std::vector<StreamProgram>& streams, std::s
 
 }  // namespace
 
-double median_bandwidth(Lab& lab, const StreamProgram& program) { return median_of_runs(lab, program, {}); }
+double median_bandwidth(ProbeRunner& runner, const StreamProgram& program) {
+  return median_of_runs(runner, program, {});
+}
 
-Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
-  lab.expect(std::vector<Program>(candidates.begin(), candidates.end()));
-  const std::vector<double> by_shape = rates_by_shape(lab, shortened(candidates));
+Attribute measure_bandwidth(ProbeRunner& runner, const std::vector<StreamProgram>& candidates, std::string method) {
+  runner.expect(std::vector<Program>(candidates.begin(), candidates.end()));
+  const std::vector<double> by_shape = rates_by_shape(runner, shortened(candidates));
   const std::optional<std::size_t> best = best_shape(by_shape);
   if (!best) throw Inconclusive("no stream ran long enough for the timer to resolve its time");
   const StreamProgram& shape = candidates[*best];
-  Lab of_best = lab.another();  // the conditions of the value are those of these runs only
+  ProbeRunner of_best = runner.another();  // the conditions of the value are those of these runs only
   const std::vector<double> rates = rates_of_runs(of_best, shape);
   const Rate rate = rate_of_runs(rates);
   Attribute attribute =
@@ -125,19 +128,19 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   if (is_broadcast) attribute.add_detail("counted", std::string("once_per_warp"));
   if (of_best.conditions().sm_clock_mhz() > 0) {
     const double clocks_per_second = of_best.conditions().sm_clock_mhz() * 1e6;
-    const std::uint32_t sms = shape.sms == 0 ? lab.info().sm_count : shape.sms;
+    const std::uint32_t sms = shape.sms == 0 ? runner.info().sm_count : shape.sms;
     attribute.add_detail("bytes_per_clock_per_sm", rounded(rate.bytes_per_second / clocks_per_second / sms));
   }
-  if (lab.keep_samples()) attribute.samples = {table_of_shapes(candidates, by_shape), table_of_repeats(rates)};
+  if (runner.keep_samples()) attribute.samples = {table_of_shapes(candidates, by_shape), table_of_repeats(rates)};
   return attribute;
 }
 
-SampleTable measure_by_footprint(Lab& lab) {
-  return rates_of(lab, footprint_streams(lab), "by_footprint", axis("footprint_bytes", "footprint", "B"));
+SampleTable measure_by_footprint(ProbeRunner& runner) {
+  return rates_of(runner, footprint_streams(runner), "by_footprint", axis("footprint_bytes", "footprint", "B"));
 }
 
-SampleTable measure_by_cold_footprint(Lab& lab) {
-  return rates_of(lab, cold_footprint_streams(lab), "by_cold_footprint",
+SampleTable measure_by_cold_footprint(ProbeRunner& runner) {
+  return rates_of(runner, cold_footprint_streams(runner), "by_cold_footprint",
                   axis("cold_footprint_bytes", "uncached footprint", "B"));
 }
 

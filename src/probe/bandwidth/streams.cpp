@@ -69,13 +69,13 @@ std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<cons
 // Most L1 caches pass writes on, and L2 takes neighboring lines best. With an array per SM, the SMs meet at some
 // slices more than at others, depending on where their arrays lie. So all SMs also write to one array, in shapes that
 // differ from the first only in the accesses under way.
-std::vector<StreamProgram> writes_together(const Lab& lab, std::span<const StreamProgram> apart,
+std::vector<StreamProgram> writes_together(const ProbeRunner& runner, std::span<const StreamProgram> apart,
                                            std::uint64_t footprint_bytes) {
   StreamProgram together = apart.front();
   together.per_block = false;
-  together.bytes = std::min(footprint_bytes * lab.info().sm_count, std::bit_floor(lab.last_cache_bytes() / 4));
+  together.bytes = std::min(footprint_bytes * runner.info().sm_count, std::bit_floor(runner.last_cache_bytes() / 4));
   together.repeats =
-      static_cast<std::uint32_t>(lab.info().sm_count * kBytesOfBlock / static_cast<double>(together.bytes));
+      static_cast<std::uint32_t>(runner.info().sm_count * kBytesOfBlock / static_cast<double>(together.bytes));
   std::vector<StreamProgram> programs;
   for (const StreamProgram& one : apart) {
     if (one.blocks_per_sm != together.blocks_per_sm || one.threads_per_block != together.threads_per_block) continue;
@@ -102,13 +102,13 @@ std::uint64_t own_cache_bytes(const Cache& cache) {
   return std::max(std::bit_floor(cache.fits_bytes / 2), std::min(cache.fits_bytes, 2 * cache.nearer_bytes));
 }
 
-std::uint64_t one_sm_memory_bytes(const Lab& lab) {
-  return std::min(kOneSmMemoryFactor * std::bit_ceil(lab.last_cache_bytes()), lab.info().max_array_bytes / 4);
+std::uint64_t one_sm_memory_bytes(const ProbeRunner& runner) {
+  return std::min(kOneSmMemoryFactor * std::bit_ceil(runner.last_cache_bytes()), runner.info().max_array_bytes / 4);
 }
 
 }  // namespace
 
-std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op) {
+std::vector<StreamProgram> cache_streams(const ProbeRunner& runner, const Cache& cache, StreamOp op) {
   StreamProgram stream{.op = op, .space = cache.site().space};
   if (cache.site().exclusive) {
     stream.bytes = shared_cache_bytes(cache);
@@ -122,7 +122,7 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
   const double full = constant ? kConstantBytesOfBlock : kBytesOfBlock;
   std::vector<StreamProgram> programs = in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full);
   if (op == StreamOp::kWrite) {
-    const std::vector<StreamProgram> together = writes_together(lab, programs, stream.bytes);
+    const std::vector<StreamProgram> together = writes_together(runner, programs, stream.bytes);
     programs.insert(programs.end(), together.begin(), together.end());
   }
   return programs;
@@ -138,18 +138,18 @@ std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
                    kBytesOfOneSm);
 }
 
-std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab) {
-  return in_shapes({.space = Space::kGlobal, .bytes = one_sm_memory_bytes(lab), .sms = 1}, kOneBlock, kBytesOfOneSm);
+std::vector<StreamProgram> one_sm_memory_streams(const ProbeRunner& runner) {
+  return in_shapes({.space = Space::kGlobal, .bytes = one_sm_memory_bytes(runner), .sms = 1}, kOneBlock, kBytesOfOneSm);
 }
 
-std::vector<StreamProgram> footprint_streams(const Lab& lab) {
+std::vector<StreamProgram> footprint_streams(const ProbeRunner& runner) {
   constexpr double kPerOctave = 2;
   constexpr std::uint64_t kFirstBytes = 64 << 10;       // one pass of a block: 1024 threads, 4 loads of 16 B
   constexpr std::uint64_t kFirstBytesOfSm = 128 << 10;  // so that each SM has work
   constexpr double kBytesOfAll = kBytesOfSharedCache / 4;
   std::vector<StreamProgram> programs;
   const auto add = [&](double first, std::uint32_t sms, double bytes_of_launch) {
-    const auto last = static_cast<double>(one_sm_memory_bytes(lab));
+    const auto last = static_cast<double>(one_sm_memory_bytes(runner));
     for (double bytes = first; bytes <= last * 1.001; bytes *= std::exp2(1 / kPerOctave)) {
       const StreamProgram stream{.space = Space::kGlobal, .bytes = static_cast<std::uint64_t>(bytes), .sms = sms};
       const std::vector<StreamProgram> shaped = in_shapes(stream, std::span(kFullSm).first(1), bytes_of_launch);
@@ -157,22 +157,22 @@ std::vector<StreamProgram> footprint_streams(const Lab& lab) {
     }
   };
   add(kFirstBytes, 1, kBytesOfOneSm);
-  add(static_cast<double>(std::bit_ceil(lab.info().sm_count * kFirstBytesOfSm)), 0, kBytesOfAll);
+  add(static_cast<double>(std::bit_ceil(runner.info().sm_count * kFirstBytesOfSm)), 0, kBytesOfAll);
   return programs;
 }
 
-std::vector<StreamProgram> cold_footprint_streams(const Lab& lab) {
+std::vector<StreamProgram> cold_footprint_streams(const ProbeRunner& runner) {
   constexpr std::uint32_t kPasses = 3;
-  const std::uint64_t evictor = lab.last_cache_evictor_bytes();
-  std::vector<StreamProgram> programs = footprint_streams(lab);
+  const std::uint64_t evictor = runner.last_cache_evictor_bytes();
+  std::vector<StreamProgram> programs = footprint_streams(runner);
   for (StreamProgram& program : programs) {
     program.repeats = kPasses;
-    program.evict_bytes = lab.tells_last_cache() ? evictor : std::max(evictor, kLeastMemoryBytes);
+    program.evict_bytes = runner.is_last_cache_reported() ? evictor : std::max(evictor, kLeastMemoryBytes);
   }
   // Loads beyond the last whole round of a block wait once more for memory, which is much of a short pass.
   std::erase_if(programs, [&](const StreamProgram& program) {
     const std::uint64_t round = program.threads_per_block * program.vector_bytes * program.loads_in_flight;
-    return program.bytes % round != 0 || program.bytes + program.evict_bytes > lab.info().max_array_bytes;
+    return program.bytes % round != 0 || program.bytes + program.evict_bytes > runner.info().max_array_bytes;
   });
   return programs;
 }
@@ -182,14 +182,15 @@ std::vector<StreamProgram> scratchpad_streams(StreamOp op) {
                    kBytesOfBlock);
 }
 
-std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op) {
-  const std::uint64_t bytes = memory_stream_bytes(lab);
+std::vector<StreamProgram> memory_streams(const ProbeRunner& runner, StreamOp op) {
+  const std::uint64_t bytes = memory_stream_bytes(runner);
   return in_shapes({.op = op, .space = Space::kGlobal, .bytes = bytes}, kFullSm,
                    kPassesOverMemory * static_cast<double>(bytes));
 }
 
-std::uint64_t memory_stream_bytes(const Lab& lab) {
-  return std::min(std::max(kMemoryFactor * lab.last_cache_bytes(), kLeastMemoryBytes), lab.info().max_array_bytes / 4);
+std::uint64_t memory_stream_bytes(const ProbeRunner& runner) {
+  return std::min(std::max(kMemoryFactor * runner.last_cache_bytes(), kLeastMemoryBytes),
+                  runner.info().max_array_bytes / 4);
 }
 
 }  // namespace gputopo::probe

@@ -9,7 +9,7 @@
 
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 
 namespace gputopo::probe {
 namespace {
@@ -40,7 +40,7 @@ struct BesideReadsParameters {
 };
 constexpr BesideReadsParameters kBesideReads;
 
-double misses_told(const Cache& cache) {
+double distinguishable_misses(const Cache& cache) {
   return 1 - stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles());
 }
 
@@ -51,7 +51,9 @@ double hit_part(const Cache& cache) {
 }
 
 // Whether near memory looks like far hits, so that the homes of the lines matter.
-bool hides_memory(const Cache& cache) { return cache.site().exclusive && misses_told(cache) < kStores.nearly_all_told; }
+bool hides_memory(const Cache& cache) {
+  return cache.site().exclusive && distinguishable_misses(cache) < kStores.nearly_all_told;
+}
 
 // Latencies of a timed step, counted back from the last one (0).
 const std::vector<std::uint32_t>& timed_from_last(const ChaseResult& copy, std::size_t count) {
@@ -94,7 +96,7 @@ struct TwoParts {
                             std::optional<std::size_t> cold = std::nullopt) const {
     const auto part_of = [&](const ChaseResult& copy) {
       const std::vector<std::uint32_t>& latencies = timed_from_last(copy, timed);
-      if (!cold) return part_of_lines(latencies, per_line, of.hit_limit_cycles(), misses_told(of));
+      if (!cold) return part_of_lines(latencies, per_line, of.hit_limit_cycles(), distinguishable_misses(of));
       return part_quicker(latencies, timed_from_last(copy, *cold), per_line, hit_part(of));
     };
     std::vector<double> parts;
@@ -122,8 +124,8 @@ struct TwoParts {
 
 std::uint64_t line_of(const Cache& cache) { return cache.line_or_fetch_bytes(); }
 
-std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program, std::uint64_t lines) {
-  const std::uint64_t copies = program.exclusive ? kStores.exclusive_copies : lab.parameters().copies;
+std::vector<ChaseProgram> copies_of(const ProbeRunner& runner, const ChaseProgram& program, std::uint64_t lines) {
+  const std::uint64_t copies = program.exclusive ? kStores.exclusive_copies : runner.parameters().copies;
   return std::vector<ChaseProgram>(std::max(copies, (kStores.least_votes + lines - 1) / lines), program);
 }
 
@@ -138,38 +140,38 @@ struct Question {
 // may be disturbed, and sweeps L2 once more, because with random replacement some lines outlive a sweep. From the
 // second round on, `surer` replaces `first` if it is set.
 template <typename Decided>
-auto decided(Lab& lab, std::string_view method, std::uint64_t lines, const Question<Decided>& first,
+auto decided(ProbeRunner& runner, std::string_view method, std::uint64_t lines, const Question<Decided>& first,
              const std::optional<Question<Decided>>& surer) {
   std::vector<ChaseResult> copies;
   for (std::size_t round = 1;; ++round) {
     const bool is_surer = round > 1 && surer;
     if (round == 2 && surer) copies.clear();
     const Question<Decided>& question = is_surer ? *surer : first;
-    for (ChaseResult& copy : lab.chase(copies_of(lab, question.program(round), lines)))
+    for (ChaseResult& copy : runner.chase(copies_of(runner, question.program(round), lines)))
       copies.push_back(std::move(copy));
     Decided decision = question.decide(copies);
-    if (decision.value || round == kStores.rounds) return settle(lab, method, std::move(decision));
+    if (decision.value || round == kStores.rounds) return value_or_throw(runner, method, std::move(decision));
   }
 }
 
 // Evicts all other arrays from L2, whatever lies behind it.
-ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
-  auto l2_bytes = static_cast<double>(lab.info().l2_bytes.value_or(0));
+ChaseArray l2_evictor(const ProbeRunner& runner, const Cache& l2) {
+  auto l2_bytes = static_cast<double>(runner.info().l2_bytes.value_or(0));
   l2_bytes = std::max(l2_bytes, l2.size_bytes.value_or(0));
-  if (l2_bytes == 0) l2_bytes = static_cast<double>(lab.parameters().l2_guess_bytes);
-  const double bytes = lab.parameters().last_cache_evictor_factor * l2_bytes;
+  if (l2_bytes == 0) l2_bytes = static_cast<double>(runner.parameters().l2_guess_bytes);
+  const double bytes = runner.parameters().last_cache_evictor_factor * l2_bytes;
   return make_array(l2.site(), static_cast<std::uint64_t>(bytes), line_of(l2));
 }
 
 }  // namespace
 
-Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
+Attribute measure_write_allocate(ProbeRunner& runner, const Cache& cache) {
   using Allocation = Question<Decision<StoreTreatment>>;
   const Site& site = cache.site();
   const TwoParts parts(cache, line_of(cache));
   // No SM has the arrays of a new program in a cache; the program evicts what SMs share first.
   std::vector<ChaseArray> arrays = {parts.array};
-  if (site.exclusive) arrays.push_back(l2_evictor(lab, cache));
+  if (site.exclusive) arrays.push_back(l2_evictor(runner, cache));
   const std::vector<ChaseStep> stores_and_loads = {parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
                                                    parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)};
   const auto program_of = [&](std::size_t sweeps, const std::vector<ChaseStep>& before) {
@@ -200,19 +202,19 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
                                                    .stored_again = parts.hits(copies, cache, 0, 4)});
                        }};
   }
-  const StoreTreatment treatment = decided(lab, "stores", parts.lines(), first, surer);
-  Attribute attribute = measured(lab.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
+  const StoreTreatment treatment = decided(runner, "stores", parts.lines(), first, surer);
+  Attribute attribute = measured(runner.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
   if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
   return attribute;
 }
 
-Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
+Attribute measure_write_policy(ProbeRunner& runner, const Cache& l1, const Cache& l2) {
   using Passing = Question<Decision<WritePolicy>>;
   const TwoParts parts(l1, std::max(line_of(l1), l2.fetch_bytes));
   ChaseArray past_l1 = parts.array;
   past_l1.space = l2.site().space;
   past_l1.alias_of = 0;
-  const std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
+  const std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(runner, l2)};
   const auto program_of = [&](std::size_t sweeps, std::vector<ChaseStep> steps) {
     steps.push_back({.kind = StepKind::kWarm, .loads = parts.array.element_count()});
     steps.insert(steps.end(), sweeps, warm_step(l2.site(), arrays[2], 2));
@@ -238,11 +240,11 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                                                 .stored_in_l2 = parts.hits(copies, l2, 0, 4)});
                     }};
   }
-  const WritePolicy policy = decided(lab, "stores to L1", parts.lines(), first, surer);
-  return measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "loads_past_l1_after_stores");
+  const WritePolicy policy = decided(runner, "stores to L1", parts.lines(), first, surer);
+  return measured(runner.conditions(), std::string(to_string(policy)), "", std::nullopt, "loads_past_l1_after_stores");
 }
 
-Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
+Attribute measure_write_policy_beside_reads(ProbeRunner& runner, Space space, std::uint64_t cache_bytes,
                                             std::uint64_t memory_bytes, double memory_bytes_per_second) {
   // The part that is written, and also read when nothing comes from memory.
   const std::uint64_t part = std::bit_floor(cache_bytes / kBesideReads.cache_divisor);
@@ -250,19 +252,20 @@ Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t
   const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
     StreamProgram program{.op = op, .space = space, .bytes = bytes, .write_span_bytes = write_span_bytes};
     program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBesideReads.stream_bytes / static_cast<double>(bytes)));
-    return median_bandwidth(lab, program) / (op == StreamOp::kCopy ? 2 : 1);
+    return median_bandwidth(runner, program) / (op == StreamOp::kCopy ? 2 : 1);
   };
   ReadRates rates;
   rates.alone = rate(StreamOp::kRead, memory_bytes, 0);
   rates.in_cache = rate(StreamOp::kCopy, part, 0);
-  rates.beside_memory = rate(StreamOp::kCopy, memory_bytes, 0);
-  rates.beside_cache = rate(StreamOp::kCopy, memory_bytes, part);
-  const WritePolicy policy = settle(lab, "stores", policy_beside_reads(rates, memory_bytes_per_second));
-  Attribute attribute =
-      measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "reads_from_memory_beside_writes");
+  rates.with_memory_writes = rate(StreamOp::kCopy, memory_bytes, 0);
+  rates.with_cache_writes = rate(StreamOp::kCopy, memory_bytes, part);
+  const WritePolicy policy =
+      value_or_throw(runner, "stores", policy_by_read_interference(rates, memory_bytes_per_second));
+  Attribute attribute = measured(runner.conditions(), std::string(to_string(policy)), "", std::nullopt,
+                                 "reads_from_memory_beside_writes");
   attribute.details = {{"read_bytes_per_second", std::round(rates.alone)},
-                       {"read_beside_memory_writes_bytes_per_second", std::round(rates.beside_memory)},
-                       {"read_beside_cached_writes_bytes_per_second", std::round(rates.beside_cache)},
+                       {"read_beside_memory_writes_bytes_per_second", std::round(rates.with_memory_writes)},
+                       {"read_beside_cached_writes_bytes_per_second", std::round(rates.with_cache_writes)},
                        {"copy_within_cache_bytes_per_second", std::round(rates.in_cache)}};
   return attribute;
 }

@@ -25,12 +25,12 @@ std::string_view to_string(WritePolicy policy) {
 }
 
 double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line, double hit_limit_cycles,
-                     double misses_told) {
+                     double distinguishable_misses) {
   std::size_t hits = 0;
   for (std::size_t i = 0; i < latencies.size(); i += loads_per_line) hits += latencies[i] < hit_limit_cycles ? 1 : 0;
   const double missed = 1 - static_cast<double>(hits * loads_per_line) / static_cast<double>(latencies.size());
   if (!(missed > 0)) return 1;
-  return misses_told > 0 ? std::clamp(1 - missed / misses_told, 0.0, 1.0) : 0;
+  return distinguishable_misses > 0 ? std::clamp(1 - missed / distinguishable_misses, 0.0, 1.0) : 0;
 }
 
 double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
@@ -99,27 +99,27 @@ Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDec
   return decision;
 }
 
-Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_peak,
-                                          const WritesBesideReadsParameters& parameters) {
+Decision<WritePolicy> policy_by_read_interference(const ReadRates& rates, double memory_peak,
+                                                  const WritesBesideReadsParameters& parameters) {
   Decision<WritePolicy> decision{
       .basis = fmt::format(
           "reads from memory: {:.0f} GB/s alone, {:.0f} GB/s while as much is written to memory, {:.0f} GB/s while as "
           "much is written to a part of the cache; reads of a copy within the cache: {:.0f} GB/s",
-          gigabytes(rates.alone), gigabytes(rates.beside_memory), gigabytes(rates.beside_cache),
+          gigabytes(rates.alone), gigabytes(rates.with_memory_writes), gigabytes(rates.with_cache_writes),
           gigabytes(rates.in_cache))};
-  if (memory_peak > 0 && 2 * rates.beside_cache > parameters.clear * memory_peak) {
+  if (memory_peak > 0 && 2 * rates.with_cache_writes > parameters.clear * memory_peak) {
     decision.value = WritePolicy::kWriteBack;
     return decision;
   }
   // Relative to the span from the reads beside writes to memory up to the best copy rate of the caches.
   const double best = std::min(rates.alone, rates.in_cache);
-  const double taken = best - rates.beside_memory;
+  const double taken = best - rates.with_memory_writes;
   // Not `<`: rates that are all 0 or NaN prove nothing.
-  if (!(taken > 0 && taken >= parameters.least_contrast * rates.beside_memory)) {
+  if (!(taken > 0 && taken >= parameters.least_contrast * rates.with_memory_writes)) {
     decision.why_not = "writes to memory hardly slow reads from memory, so the rates do not show where writes go";
     return decision;
   }
-  const double left = (rates.beside_cache - rates.beside_memory) / taken;
+  const double left = (rates.with_cache_writes - rates.with_memory_writes) / taken;
   if (left >= parameters.back) {
     decision.value = WritePolicy::kWriteBack;
   } else if (left <= parameters.through) {

@@ -20,9 +20,10 @@ struct StoresDecisionParameters {
 };
 
 // Part of the lines that the cache holds, by the first of `loads_per_line` consecutive timed loads of each line. Some
-// misses look like hits if far hits are as slow as near memory; `misses_told` is the part of the misses that do not.
+// misses look like hits if far hits are as slow as near memory; `distinguishable_misses` is the part of the misses that
+// do not.
 [[nodiscard]] double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
-                                   double hit_limit_cycles, double misses_told = 1);
+                                   double hit_limit_cycles, double distinguishable_misses = 1);
 
 // Part of another cache's lines that this one holds whole, although it fetches less at a time.
 [[nodiscard]] double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
@@ -76,14 +77,14 @@ struct WritesBesideReadsParameters {
 // Bytes per second read from memory.
 struct ReadRates {
   double alone = 0;
-  double beside_memory = 0;  // while as much is written to memory
-  double beside_cache = 0;   // while as much is written repeatedly to a part of the cache
-  double in_cache = 0;       // from one part of the cache, while as much is written to another: the most there is
+  double with_memory_writes = 0;  // while as much is written to memory
+  double with_cache_writes = 0;   // while as much is written repeatedly to a part of the cache
+  double in_cache = 0;            // from one part of the cache, while as much is written to another: the most there is
 };
 
 // For the last cache before memory. `memory_peak`: bytes per second that memory can move, 0 if unknown.
-[[nodiscard]] Decision<WritePolicy> policy_beside_reads(const ReadRates& rates, double memory_peak,
-                                                        const WritesBesideReadsParameters& parameters = {});
+[[nodiscard]] Decision<WritePolicy> policy_by_read_interference(const ReadRates& rates, double memory_peak,
+                                                                const WritesBesideReadsParameters& parameters = {});
 
 struct WriteBandwidthParameters {
   // Sustained writes that are this much faster than what the next level takes stay in the cache. The ratio exceeds the

@@ -45,11 +45,11 @@ std::vector<double> AccessTrial::rates() const {
 
 double AccessTrial::rate() const { return stats::median(rates()); }
 
-std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& programs) {
+std::vector<AccessTrial> run_trials(ProbeRunner& runner, const std::vector<AccessProgram>& programs) {
   std::vector<AccessTrial> trials;
   for (const AccessProgram& program : programs) trials.push_back({program, {}});
   for (std::uint32_t copy = 0; copy < kAccessTrial.copies; ++copy) {
-    const std::vector<AccessResult> results = lab.access(programs);
+    const std::vector<AccessResult> results = runner.access(programs);
     for (std::size_t i = 0; i < results.size(); ++i) trials[i].copies.push_back(results[i]);
   }
   for (const AccessTrial& trial : trials) {
@@ -63,10 +63,10 @@ std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& 
   return trials;
 }
 
-std::vector<AccessTrial> run_steady_trials(Lab& lab, const std::vector<AccessProgram>& programs) {
-  std::vector<AccessTrial> trials = run_trials(lab, programs);
+std::vector<AccessTrial> run_steady_trials(ProbeRunner& runner, const std::vector<AccessProgram>& programs) {
+  std::vector<AccessTrial> trials = run_trials(runner, programs);
   for (std::uint32_t round = 0; round < kAccessTrial.more_rounds && trials.front().is_disturbed(); ++round) {
-    const std::vector<AccessTrial> more = run_trials(lab, programs);
+    const std::vector<AccessTrial> more = run_trials(runner, programs);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       trials[i].copies.insert(trials[i].copies.end(), more[i].copies.begin(), more[i].copies.end());
     }
@@ -74,8 +74,8 @@ std::vector<AccessTrial> run_steady_trials(Lab& lab, const std::vector<AccessPro
   return trials;
 }
 
-std::uint32_t most_warps(const Lab& lab) {
-  const DeviceInfo& info = lab.info();
+std::uint32_t max_warps(const ProbeRunner& runner) {
+  const DeviceInfo& info = runner.info();
   const std::uint64_t held = info.max_threads_per_block.value_or(1024) / info.warp_size;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(held, 1, kMaxAccessWarps));
 }

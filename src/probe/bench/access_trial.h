@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
@@ -52,11 +52,12 @@ struct AccessTrial {
 
 // Runs all programs in turn, several times over, so that clock drift does not look like a difference between them.
 // Throws Inconclusive if an access takes impossibly little time, because part of its code is then missing.
-[[nodiscard]] std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& programs);
+[[nodiscard]] std::vector<AccessTrial> run_trials(ProbeRunner& runner, const std::vector<AccessProgram>& programs);
 // Runs more copies of all programs while those of the first program are disturbed.
-[[nodiscard]] std::vector<AccessTrial> run_steady_trials(Lab& lab, const std::vector<AccessProgram>& programs);
+[[nodiscard]] std::vector<AccessTrial> run_steady_trials(ProbeRunner& runner,
+                                                         const std::vector<AccessProgram>& programs);
 
 // Warps of a block that fills an SM, limited by what a program and a block can have.
-[[nodiscard]] std::uint32_t most_warps(const Lab& lab);
+[[nodiscard]] std::uint32_t max_warps(const ProbeRunner& runner);
 
 }  // namespace gputopo::probe

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "gputopo/model.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/bench/sharing_groups.h"
 
 namespace gputopo::probe {
 
 // "SM", "GPU" or the number of SMs that share what `sm` uses. Throws NotSupportedError if no other SM was tried.
-[[nodiscard]] Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others);
+[[nodiscard]] Attribute scope_of_sm(const ProbeRunner& runner, std::uint32_t sm,
+                                    const std::vector<EvictedPart>& others);
 
 }  // namespace gputopo::probe

@@ -22,37 +22,37 @@ constexpr CapacityDecisionParameters kCapacityDecisionParameters{
 constexpr double kEnough = 2.5;
 
 // Carve-outs in force when each one is requested: larger ones if the smallest cannot hold even a program's own data.
-std::set<std::uint64_t> carve_outs_in_force(Lab& lab, const Cache& cache) {
+std::set<std::uint64_t> carve_outs_in_force(ProbeRunner& runner, const Cache& cache) {
   std::vector<ChaseProgram> programs;
-  for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
+  for (const std::uint64_t carve_out : runner.info().carve_outs_bytes) {
     Site site = cache.site();
     site.carve_out_bytes = std::max<std::uint64_t>(carve_out, 1);  // 0 asks for none
-    const ChaseArray array = make_array(site, lab.parameters().tiny_bytes, cache.line_or_fetch_bytes());
+    const ChaseArray array = make_array(site, runner.parameters().tiny_bytes, cache.line_or_fetch_bytes());
     programs.push_back(make_program(site, {array},
                                     {{.kind = StepKind::kWarm, .loads = array.element_count()},
                                      {.kind = StepKind::kCounted, .loads = array.element_count()}}));
   }
-  Lab own = lab.another();
+  ProbeRunner own = runner.another();
   static_cast<void>(own.chase(programs));
   return own.conditions().carve_outs_bytes();
 }
 
 // Size by a sweep under another carve-out, where the cache holds at most `largest_bytes`, or little more.
-Capacity size_under(Lab& lab, const Cache& cache, std::uint64_t carve_out, double largest_bytes) {
+Capacity size_under(ProbeRunner& runner, const Cache& cache, std::uint64_t carve_out, double largest_bytes) {
   Survey survey = *cache.survey;
   survey.site.carve_out_bytes = carve_out;
   // Sweeps in lines, the unit in which the size changes.
   if (cache.line && cache.nearer_bytes == 0) survey.fetch_bytes = std::max(survey.fetch_bytes, cache.line->bytes);
-  Lab of_sweep = lab.another();
+  ProbeRunner of_sweep = runner.another();
   sweep_footprints(of_sweep, survey, static_cast<std::uint64_t>(kEnough * largest_bytes));
   Cache carved = find_cache(survey, cache.first_level, false);
   if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
-  Lab own = lab.another();
+  ProbeRunner own = runner.another();
   return estimate_capacity(own, carved, kCapacityDecisionParameters);
 }
 
 // Whether a sample of the resident part agrees with the expected size, and no other carve-out was in force.
-bool is_confirmed(Lab& lab, const Cache& cache, std::uint64_t carve_out, const Capacity& expected) {
+bool is_confirmed(ProbeRunner& runner, const Cache& cache, std::uint64_t carve_out, const Capacity& expected) {
   constexpr std::uint64_t kSamples = 15'000;
   // Relative deviation allowed for a sample of this size. Larger values take steps between the ends for a line.
   constexpr double kSame = 0.04;
@@ -61,14 +61,14 @@ bool is_confirmed(Lab& lab, const Cache& cache, std::uint64_t carve_out, const C
   survey.site.carve_out_bytes = carve_out;
   Cache carved = cache;
   carved.survey = &survey;
-  Lab own = lab.another();
+  ProbeRunner own = runner.another();
   const SampledResidency sampled =
       sampled_residency(own, carved, carved.hit_limit_cycles(), expected.bytes,
                         kCapacityDecisionParameters.sampled_capacities, carved.line_or_fetch_bytes(), kSamples);
   const bool agree = sampled.interval.low <= expected.interval.high && expected.interval.low <= sampled.interval.high &&
                      std::abs(sampled.bytes - expected.bytes) <= kSame * expected.bytes &&
                      own.conditions().carve_outs_bytes() == std::set<std::uint64_t>{carve_out};
-  lab.log(fmt::format(
+  runner.log(fmt::format(
       "size: at a carve-out of {} B, the sampled size of {:.0f} B {} with the interpolated size of {:.0f} B", carve_out,
       sampled.bytes, agree ? "agrees" : "does not agree", expected.bytes));
   return agree;
@@ -102,15 +102,15 @@ Capacity capacity_on_line(std::pair<double, const Capacity&> one, std::pair<doub
           .all_miss_bytes = bytes_between(a.all_miss_bytes, b.all_miss_bytes)};
 }
 
-SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known) {
+SizeByCarveOut find_size_by_carve_out(ProbeRunner& runner, const Cache& cache, const Capacity& known) {
   SizeByCarveOut found;
-  const std::set<std::uint64_t> carve_outs = carve_outs_in_force(lab, cache);
+  const std::set<std::uint64_t> carve_outs = carve_outs_in_force(runner, cache);
   if (carve_outs.empty()) return found;
   const auto is_known = [&](std::uint64_t carve_out) {
     return known.conditions.carve_outs_bytes() == std::set<std::uint64_t>{carve_out};
   };
   const auto measure = [&](std::uint64_t carve_out, double largest) {
-    return is_known(carve_out) ? known : size_under(lab, cache, carve_out, largest);
+    return is_known(carve_out) ? known : size_under(runner, cache, carve_out, largest);
   };
   const std::uint64_t last = *carve_outs.rbegin();
   Capacity nearest = measure(*carve_outs.begin(), cache.held_bytes());
@@ -121,7 +121,7 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capaci
     const auto bytes = static_cast<double>(carve_out);
     if (carve_out == last || before >= bytes) continue;
     const Capacity expected = capacity_on_line({before, nearest}, {in_force(least, last), least}, bytes);
-    if (!is_known(carve_out) && is_confirmed(lab, cache, carve_out, expected)) {
+    if (!is_known(carve_out) && is_confirmed(runner, cache, carve_out, expected)) {
       add(found, bytes, expected);
       found.interpolated_bytes.push_back(bytes);
       nearest = expected;

@@ -28,7 +28,7 @@ struct SizeByCarveOut {
                                         std::pair<double, const Capacity&> other, double carve_out_bytes);
 
 // `known`: capacity under the carve-out of the cache's survey.
-[[nodiscard]] SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known);
+[[nodiscard]] SizeByCarveOut find_size_by_carve_out(ProbeRunner& runner, const Cache& cache, const Capacity& known);
 // Adds them as details and evidence of a size. Adds nothing if there is only one carve-out.
 void add_to(const SizeByCarveOut& found, bool keep_samples, Attribute& size);
 

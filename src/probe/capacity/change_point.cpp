@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "stats/change_point.h"
 
 namespace gputopo::probe {
@@ -25,13 +25,13 @@ ChaseProgram program_of(const Site& site, std::uint64_t bytes, std::uint64_t str
 
 class Chases {
  public:
-  Chases(Lab& lab, const Site& site, std::uint64_t stride_bytes)
-      : lab_(lab), site_(site), stride_bytes_(stride_bytes) {}
+  Chases(ProbeRunner& runner, const Site& site, std::uint64_t stride_bytes)
+      : runner_(runner), site_(site), stride_bytes_(stride_bytes) {}
 
   std::vector<SizedLatencies> of(const std::vector<std::uint64_t>& sizes) {
     std::vector<ChaseProgram> programs;
     for (const std::uint64_t bytes : sizes) programs.push_back(program_of(site_, bytes, stride_bytes_));
-    const std::vector<ChaseResult> results = lab_.chase(programs);
+    const std::vector<ChaseResult> results = runner_.chase(programs);
     std::vector<SizedLatencies> rows;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::vector<std::uint32_t>& cycles = results[i].steps.back().latencies;
@@ -41,7 +41,7 @@ class Chases {
   }
 
  private:
-  Lab& lab_;
+  ProbeRunner& runner_;
   Site site_;
   std::uint64_t stride_bytes_;
 };
@@ -92,16 +92,16 @@ double to_a_millionth(double probability) {
 }
 
 // If the vendor tells the size of L2, the value is a fraction of it, exact or wrong, and has no interval.
-Attribute to_attribute(const Lab& lab, const ChangePointSize& found, const Swept& swept,
+Attribute to_attribute(const ProbeRunner& runner, const ChangePointSize& found, const Swept& swept,
                        const ChangePointQuestion& question) {
   const auto bytes = static_cast<std::int64_t>(found.bytes);
   const stats::Interval interval{static_cast<double>(found.bytes), static_cast<double>(found.next_bytes)};
-  Attribute attribute = measured(lab.conditions(), bytes, "B", interval, "change_point");
+  Attribute attribute = measured(runner.conditions(), bytes, "B", interval, "change_point");
   double confidence = 1 - found.p_value;
-  if (question.is_shared && question.told_bytes > 0) {
-    const Segments segments = segments_of(question.told_bytes, found.bytes);
+  if (question.is_shared && question.reported_bytes > 0) {
+    const Segments segments = segments_of(question.reported_bytes, found.bytes);
     attribute =
-        measured(lab.conditions(), static_cast<std::int64_t>(segments.bytes), "B", std::nullopt, "change_point");
+        measured(runner.conditions(), static_cast<std::int64_t>(segments.bytes), "B", std::nullopt, "change_point");
     attribute.add_detail("segments", static_cast<std::int64_t>(segments.count));
     confidence *= segments.proximity;
   }
@@ -111,22 +111,22 @@ Attribute to_attribute(const Lab& lab, const ChangePointSize& found, const Swept
   attribute.add_detail("interval_low_bytes", static_cast<std::int64_t>(swept.interval.low));
   attribute.add_detail("interval_high_bytes", static_cast<std::int64_t>(swept.interval.high));
   attribute.add_detail("times_widened", static_cast<std::int64_t>(swept.times_widened));
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(swept.rows));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(swept.rows));
   return attribute;
 }
 
 }  // namespace
 
-Attribute measure_change_point_size(Lab& lab, const Site& site, const ChangePointQuestion& question) {
+Attribute measure_change_point_size(ProbeRunner& runner, const Site& site, const ChangePointQuestion& question) {
   const ByteRange range = range_to_search(question);
-  Chases chases(lab, site, question.fetch_bytes);
+  Chases chases(runner, site, question.fetch_bytes);
   Swept swept;
   Decision<ChangePointSize> decision;
   for (std::uint64_t search = 0; search < kChangePoint.most_searches && !decision.value; ++search) {
     swept = sweep(chases, narrow(chases, range, question), range, question);
     decision = decide_change_point(swept.rows, kChangePoint);
   }
-  return to_attribute(lab, settle(lab, "change point", decision), swept, question);
+  return to_attribute(runner, value_or_throw(runner, "change point", decision), swept, question);
 }
 
 }  // namespace gputopo::probe

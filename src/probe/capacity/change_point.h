@@ -8,6 +8,7 @@
 namespace gputopo::probe {
 
 // Throws Inconclusive if the change may be due to chance.
-[[nodiscard]] Attribute measure_change_point_size(Lab& lab, const Site& site, const ChangePointQuestion& question);
+[[nodiscard]] Attribute measure_change_point_size(ProbeRunner& runner, const Site& site,
+                                                  const ChangePointQuestion& question);
 
 }  // namespace gputopo::probe

@@ -39,7 +39,7 @@ ByteRange range_to_search(const ChangePointQuestion& question) {
     range = question.depth == 0 ? ByteRange{kLeastConstantBytes, kMostConstantL1Bytes}
                                 : ByteRange{kLeastConstantL15Bytes, question.limit_bytes};
   } else if (question.is_shared) {
-    range.high = question.told_bytes > 0 ? 2 * question.told_bytes : kMostSharedBytes;
+    range.high = question.reported_bytes > 0 ? 2 * question.reported_bytes : kMostSharedBytes;
   }
   if (question.limit_bytes > 0) range.high = std::min(range.high, question.limit_bytes);
   return range;
@@ -103,12 +103,13 @@ Decision<ChangePointSize> decide_change_point(std::span<const SizedLatencies> ro
   return {.value = found, .basis = basis, .why_not = ""};
 }
 
-Segments segments_of(std::uint64_t told_bytes, std::uint64_t measured_bytes) {
-  const auto told = static_cast<double>(told_bytes);
+Segments segments_of(std::uint64_t reported_bytes, std::uint64_t measured_bytes) {
+  const auto told = static_cast<double>(reported_bytes);
   const auto measured = static_cast<double>(measured_bytes);
   const double count = std::max(1.0, std::round(told / measured));
   const double proximity = 1 - std::abs(told / count - measured) / measured;
-  return {told_bytes / static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(count), std::max(0.0, proximity)};
+  return {reported_bytes / static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(count),
+          std::max(0.0, proximity)};
 }
 
 }  // namespace gputopo::probe

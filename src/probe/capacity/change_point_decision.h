@@ -53,10 +53,10 @@ struct ByteRange {
 struct ChangePointQuestion {
   Space space = Space::kGlobal;
   std::size_t depth = 0;
-  bool is_shared = false;         // by all SMs
-  std::uint64_t limit_bytes = 0;  // largest array of the space; 0: no limit
-  std::uint64_t told_bytes = 0;   // vendor's figure; 0: none
-  std::uint64_t fetch_bytes = 0;  // fetch granularity, the stride of the chases
+  bool is_shared = false;            // by all SMs
+  std::uint64_t limit_bytes = 0;     // largest array of the space; 0: no limit
+  std::uint64_t reported_bytes = 0;  // vendor's figure; 0: none
+  std::uint64_t fetch_bytes = 0;     // fetch granularity, the stride of the chases
 };
 
 // Sizes to search: 1 KiB to 1 MiB. Constants: 256 B to 16 KiB for the first level, and from 8 KiB, where the first
@@ -108,6 +108,6 @@ struct Segments {
   std::uint64_t count = 1;
   double proximity = 0;  // 1: equals the measured size; 0: off by at least that size
 };
-[[nodiscard]] Segments segments_of(std::uint64_t told_bytes, std::uint64_t measured_bytes);
+[[nodiscard]] Segments segments_of(std::uint64_t reported_bytes, std::uint64_t measured_bytes);
 
 }  // namespace gputopo::probe

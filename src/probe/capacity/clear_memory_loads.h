@@ -8,6 +8,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] MemoryLoads view_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride_bytes);
+[[nodiscard]] MemoryLoads view_memory_loads(ProbeRunner& runner, const Cache& cache, std::uint64_t stride_bytes);
 
 }  // namespace gputopo::probe

@@ -24,8 +24,8 @@ MemoryLoads memory_loads_of(std::span<const FootprintHits> beyond, double noise)
   }
   const stats::Line line = stats::fit_line(inverse, part);
   MemoryLoads found;
-  found.told = line.intercept;
-  if (found.told <= 0) return found;
+  found.distinguishable_part = line.intercept;
+  if (found.distinguishable_part <= 0) return found;
   std::vector<double> capacities;
   for (std::size_t i = 0; i < inverse.size(); ++i) capacities.push_back((1 - part[i] / line.intercept) / inverse[i]);
   found.capacity = {-line.slope / line.intercept, stats::mean_interval(capacities)};
@@ -36,7 +36,8 @@ MemoryLoads memory_loads_of(std::span<const FootprintHits> beyond, double noise)
 
 bool explains_all(const MemoryLoads& memory, double lines, const ClearMemoryLoadsParameters& parameters) {
   const double half_width = (memory.capacity.interval.high - memory.capacity.interval.low) / 2;
-  return lines > parameters.min_lines && memory.told > 0 && memory.told < parameters.nearly_all_told &&
+  return lines > parameters.min_lines && memory.distinguishable_part > 0 &&
+         memory.distinguishable_part < parameters.nearly_all_told &&
          half_width < parameters.max_relative_error * memory.capacity.bytes;
 }
 

@@ -34,8 +34,8 @@ struct ClearMemoryLoadsParameters {
 };
 
 struct MemoryLoads {
-  double told = 1;    // a
-  SizeView capacity;  // C
+  double distinguishable_part = 1;  // a
+  SizeView capacity;                // C
 };
 
 // Largest survey footprint (ascending) up to which hardly any load clearly comes from memory; 0 without footprints.

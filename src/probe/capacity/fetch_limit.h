@@ -4,15 +4,15 @@
 // hint: a limit that is ignored shows the same fetches as the next one.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
 // Throws NotSupportedError if no limit can be set. Runs before anything slow.
-void require_fetch_limits(Lab& lab, const Site& site);
+void require_fetch_limits(ProbeRunner& runner, const Site& site);
 
 // Throws Inconclusive if the fetches under the smallest limit are unclear, NotSupportedError if no limit can be set.
-[[nodiscard]] Attribute measure_least_fetch(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_least_fetch(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -8,6 +8,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] SizeView view_fits(Lab& lab, const Cache& cache, std::uint64_t stride_bytes);
+[[nodiscard]] SizeView view_fits(ProbeRunner& runner, const Cache& cache, std::uint64_t stride_bytes);
 
 }  // namespace gputopo::probe

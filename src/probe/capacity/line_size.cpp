@@ -26,33 +26,33 @@ std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t h
 }
 
 // Halves that are whole lines fill the whole cache. Halves of a line leave the other half of each line empty.
-Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
+Line line_by_packing(ProbeRunner& runner, const Cache& cache, double all_bytes) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
   const auto wanted = static_cast<std::uint64_t>(kLineSizeParameters.packed_capacities * all_bytes);
   NamedValues packed;
   std::uint64_t line = cache.fetch_bytes;
-  std::mt19937_64 random(lab.seed());
-  for (std::uint64_t block = 2 * line; block <= 2 * lab.parameters().line_limit_bytes; block *= 2) {
+  std::mt19937_64 random(runner.seed());
+  for (std::uint64_t block = 2 * line; block <= 2 * runner.parameters().line_limit_bytes; block *= 2) {
     const std::uint64_t half = block / 2;
     const ChaseArray array = make_array(cache.site(), wanted / block * block, element, Order::kShuffled);
     const std::vector<PackingPlace> places = random_halves(array, static_cast<std::uint32_t>(half / element), random);
     const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(half));
-    const Packed halves = pack(lab, cache, array, places, first);
+    const Packed halves = pack(runner, cache, array, places, first);
     const auto bytes = static_cast<double>(halves.places.size() * half);
     const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
-    lab.log(
+    runner.log(
         fmt::format("line: halves of {} B blocks that stay resident together: {:.0f} B, {:.1f} B of them in a nearer "
                     "cache; whole lines that stay resident together: {:.0f} B",
                     block, bytes, nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
     const std::optional<bool> lines =
-        are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
+        are_halves_separate_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
     if (!lines) throw Inconclusive("the half blocks that stay resident may be whole lines or halves of lines");
     if (*lines) break;
     line = block;
   }
-  Line found = make_line(lab, line, "packed_halves", std::move(packed));
+  Line found = make_line(runner, line, "packed_halves", std::move(packed));
   found.packed_bytes = all_bytes;
   return found;
 }
@@ -60,7 +60,7 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
 // An array of `bytes` of which each `stride` is touched once. A nearer cache with shorter lines could hold most of
 // these elements; then one half of each `stride` is touched completely, or all of it if one fetch covers it. `skew`:
 // shift of the upper half of the array.
-ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride,
+ChaseArray sparse_array(const ProbeRunner& runner, const Cache& cache, std::uint64_t bytes, std::uint64_t stride,
                         std::uint64_t skew) {
   const Site& site = cache.site();
   const Order second_order = site.exclusive ? counted_order(*cache.survey) : Order::kReversed;
@@ -76,7 +76,7 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
     for (std::uint32_t element = first; element < first + in_half; ++element) halves.elements.push_back(element);
   }
   const double cycles = static_cast<double>(halves.elements.size()) * cache.survey->levels.back().mode_cycles;
-  if (cycles > lab.parameters().launch_cycles_limit) {
+  if (cycles > runner.parameters().launch_cycles_limit) {
     throw Inconclusive(
         "the nearer cache may hold all loaded lines, and loading enough bytes to exceed that cache takes too long");
   }
@@ -89,9 +89,9 @@ struct SparseFootprint {
   std::uint64_t skew = 0;
 };
 
-ChaseProgram walk_of(const Lab& lab, const Cache& cache, const SparseFootprint& footprint) {
+ChaseProgram walk_of(const ProbeRunner& runner, const Cache& cache, const SparseFootprint& footprint) {
   const Site& site = cache.site();
-  const ChaseArray array = sparse_array(lab, cache, footprint.bytes, footprint.stride, footprint.skew);
+  const ChaseArray array = sparse_array(runner, cache, footprint.bytes, footprint.stride, footprint.skew);
   const std::uint64_t n = array.chain_length();
   const ChaseStep warm =
       array.elements.empty() ? warm_step(site, array) : ChaseStep{.kind = StepKind::kWarm, .loads = n};
@@ -99,21 +99,22 @@ ChaseProgram walk_of(const Lab& lab, const Cache& cache, const SparseFootprint& 
   if (site.exclusive) {
     add_counted_steps(program, *cache.survey,
                       std::min(std::max(n / kLineSizeParameters.elements_of_load, kLineSizeParameters.min_loads),
-                               lab.parameters().exclusive_loads));
+                               runner.parameters().exclusive_loads));
   } else {
-    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, runner.parameters().survey_loads)});
   }
   return program;
 }
 
 // Miss ratios among loads that pass the nearer caches, which hold more of a sparse footprint than of a dense one.
-std::vector<double> miss_ratios(Lab& lab, const Cache& cache, const std::vector<SparseFootprint>& footprints) {
-  const std::uint32_t copies = cache.site().exclusive ? 1 : lab.parameters().copies;
+std::vector<double> miss_ratios(ProbeRunner& runner, const Cache& cache,
+                                const std::vector<SparseFootprint>& footprints) {
+  const std::uint32_t copies = cache.site().exclusive ? 1 : runner.parameters().copies;
   std::vector<ChaseProgram> programs;
   for (const SparseFootprint& footprint : footprints) {
-    programs.insert(programs.end(), copies, walk_of(lab, cache, footprint));
+    programs.insert(programs.end(), copies, walk_of(runner, cache, footprint));
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<double> medians;
   for (std::size_t first = 0; first < results.size(); first += copies) {
     std::vector<double> ratios;
@@ -131,8 +132,8 @@ std::vector<double> miss_ratios(Lab& lab, const Cache& cache, const std::vector<
 // Walks sparse footprints, and pairs of dense ones to compare them with.
 class SparseFootprints {
  public:
-  SparseFootprints(Lab& lab, const Cache& cache)
-      : lab_(lab),
+  SparseFootprints(ProbeRunner& runner, const Cache& cache)
+      : runner_(runner),
         cache_(cache),
         references_(cache.held_bytes(), cache.fetch_bytes, cache.site().limit_bytes, kLineSizeParameters) {
     while (!references_.is_clear() && add_reference()) {
@@ -152,7 +153,7 @@ class SparseFootprints {
       const LineReference& reference = references_.at(i);
       const double ratio = sparse_ratio(reference.bytes, stride);
       if (i == 0) ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
-      lab_.log(
+      runner_.log(
           fmt::format("line: footprint {} B, stride {} B: miss ratio {:.3f} ({:.3f} if the footprint fits, {:.3f} if "
                       "it exceeds the cache)",
                       reference.bytes, stride, ratio, reference.fitting, reference.exceeding));
@@ -171,32 +172,33 @@ class SparseFootprints {
   [[nodiscard]] double sparse_ratio(std::uint64_t bytes, std::uint64_t stride) {
     std::vector<SparseFootprint> footprints = {{bytes, stride, 0}};
     if (stride / 2 >= kMinimumStrideBytes) footprints.push_back({bytes, stride, stride / 2});
-    return std::ranges::min(miss_ratios(lab_, cache_, footprints));
+    return std::ranges::min(miss_ratios(runner_, cache_, footprints));
   }
 
   bool add_reference() {
     const std::optional<std::uint64_t> base = references_.next_base();
     if (!base) return false;
     const std::uint64_t fetch = cache_.fetch_bytes;
-    const std::vector<double> ratios = miss_ratios(lab_, cache_, {{*base, fetch, 0}, {2 * *base, fetch, 0}});
+    const std::vector<double> ratios = miss_ratios(runner_, cache_, {{*base, fetch, 0}, {2 * *base, fetch, 0}});
     references_.add({.bytes = 2 * *base, .fitting = ratios[0], .exceeding = ratios[1]});
     return true;
   }
 
-  Lab& lab_;
+  ProbeRunner& runner_;
   const Cache& cache_;
   LineReferences references_;
 };
 
 }  // namespace
 
-Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details) {
-  if (bytes > lab.parameters().line_limit_bytes) {
+Line make_line(const ProbeRunner& runner, std::uint64_t bytes, std::string method, NamedValues details) {
+  if (bytes > runner.parameters().line_limit_bytes) {
     throw Inconclusive(fmt::format(
         "loading only part of every {} B fills the cache as much as loading everything, so the line size does not show",
         bytes));
   }
-  return {.bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = lab.conditions()};
+  return {
+      .bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = runner.conditions()};
 }
 
 Attribute to_attribute(const Line& line) {
@@ -205,17 +207,17 @@ Attribute to_attribute(const Line& line) {
   return attribute;
 }
 
-Line find_line(Lab& lab, const Cache& cache) {
+Line find_line(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so its lines are never evicted");
-  if (const double packed = packed_bytes(lab, cache); packed > 0) return line_by_packing(lab, cache, packed);
-  SparseFootprints footprints(lab, cache);
+  if (const double packed = packed_bytes(runner, cache); packed > 0) return line_by_packing(runner, cache, packed);
+  SparseFootprints footprints(runner, cache);
   std::uint64_t line = cache.fetch_bytes;
   NamedValues ratios;
-  for (std::uint64_t stride = 2 * line; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
+  for (std::uint64_t stride = 2 * line; stride <= 2 * runner.parameters().line_limit_bytes; stride *= 2) {
     if (!footprints.is_within_line(stride, ratios)) break;
     line = stride;
   }
-  return make_line(lab, line, "sparse_footprint", std::move(ratios));
+  return make_line(runner, line, "sparse_footprint", std::move(ratios));
 }
 
 }  // namespace gputopo::probe

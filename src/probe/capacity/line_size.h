@@ -15,9 +15,9 @@
 namespace gputopo::probe {
 
 // Throws Inconclusive if the cache is not exceeded or the footprints do not decide.
-[[nodiscard]] Line find_line(Lab& lab, const Cache& cache);
+[[nodiscard]] Line find_line(ProbeRunner& runner, const Cache& cache);
 // A line of `bytes`. Throws Inconclusive if that exceeds the longest line that is searched for.
-[[nodiscard]] Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details);
+[[nodiscard]] Line make_line(const ProbeRunner& runner, std::uint64_t bytes, std::string method, NamedValues details);
 
 [[nodiscard]] Attribute to_attribute(const Line& line);
 

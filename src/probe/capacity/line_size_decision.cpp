@@ -7,8 +7,8 @@
 
 namespace gputopo::probe {
 
-std::optional<bool> are_halves_lines(const stats::Interval& bytes, double all_bytes, double possible_bytes,
-                                     const LineSizeParameters& parameters) {
+std::optional<bool> are_halves_separate_lines(const stats::Interval& bytes, double all_bytes, double possible_bytes,
+                                              const LineSizeParameters& parameters) {
   const double of_lines = std::min(all_bytes, possible_bytes);
   const double of_halves = std::min(all_bytes / 2, possible_bytes);
   if (of_lines < parameters.packed_contrast * of_halves) return std::nullopt;

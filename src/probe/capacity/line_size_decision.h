@@ -49,8 +49,9 @@ struct LineSizeParameters {
 // Whether halves of blocks are lines of their own, if `bytes` of them are resident together in a cache of
 // `all_bytes`. The low end of `bytes` excludes what a nearer cache may have kept. `possible_bytes`: all halves that
 // there is room for. Nothing if both answers would look alike.
-[[nodiscard]] std::optional<bool> are_halves_lines(const stats::Interval& bytes, double all_bytes,
-                                                   double possible_bytes, const LineSizeParameters& parameters = {});
+[[nodiscard]] std::optional<bool> are_halves_separate_lines(const stats::Interval& bytes, double all_bytes,
+                                                            double possible_bytes,
+                                                            const LineSizeParameters& parameters = {});
 
 // Miss ratios of a footprint with every line touched, and of half of it.
 struct LineReference {

@@ -18,16 +18,16 @@ std::vector<Value> chosen(const std::vector<Value>& all, const std::vector<std::
 
 }  // namespace
 
-FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places)
-    : lab_(lab), cache_(cache), array_(std::move(array)), places_(places) {
-  learn_false_misses(lab.parameters().copies);
+FitTest::FitTest(ProbeRunner& runner, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places)
+    : runner_(runner), cache_(cache), array_(std::move(array)), places_(places) {
+  learn_false_misses(runner.parameters().copies);
 }
 
 void FitTest::learn_false_misses(std::size_t copies) {
   // The loads must be hits of this very cache: a hit in a nearer one takes a longer delay to look like a miss.
   const bool is_nearest = cache_.nearer_bytes == 0;
   const std::uint64_t past_nearer = std::max(2 * cache_.nearer_bytes, cache_.fits_bytes / 2);
-  const std::uint64_t bytes = is_nearest ? lab_.parameters().tiny_bytes : std::min(past_nearer, cache_.fits_bytes);
+  const std::uint64_t bytes = is_nearest ? runner_.parameters().tiny_bytes : std::min(past_nearer, cache_.fits_bytes);
   const std::uint64_t stride = is_nearest ? cache_.fetch_bytes : cache_.nearest_fetch_bytes();
   const ChaseArray hits = make_array(cache_.site(), bytes, std::max(kMinimumStrideBytes, stride));
   // Each copy's loads are split over several programs, which run at the same time if possible.
@@ -36,7 +36,7 @@ void FitTest::learn_false_misses(std::size_t copies) {
       make_program(cache_.site(), {hits},
                    {{.kind = StepKind::kWarm, .loads = 4 * hits.element_count()},
                     {.kind = StepKind::kCounted, .loads = kPackingParameters.hit_loads / kParts}});
-  const std::vector<ChaseResult> results = lab_.chase(std::vector<ChaseProgram>(kParts * copies, program));
+  const std::vector<ChaseResult> results = runner_.chase(std::vector<ChaseProgram>(kParts * copies, program));
   std::vector<double> counts(copies, 0);
   for (std::size_t i = 0; i < results.size(); ++i) counts[i / kParts] += band_count(results[i].steps.back().histogram);
   false_misses_ = false_misses_of(counts, static_cast<double>(kPackingParameters.hit_loads), kPackingParameters);
@@ -44,7 +44,7 @@ void FitTest::learn_false_misses(std::size_t copies) {
 
 void FitTest::sharpen(double elements) {
   const double times = times_to_learn(elements, false_misses_, cache_.site().exclusive, kPackingParameters);
-  if (times > 1) learn_false_misses(static_cast<std::size_t>(times * lab_.parameters().copies));
+  if (times > 1) learn_false_misses(static_cast<std::size_t>(times * runner_.parameters().copies));
 }
 
 double FitTest::error(double elements) const { return error_of_misses(elements, false_misses_, kPackingParameters); }
@@ -66,7 +66,7 @@ std::vector<bool> FitTest::fit(const std::vector<Group>& groups, const Group& ta
     missing = std::move(again);
   }
   std::vector<bool> answers(groups.size());
-  const std::vector<double> misses = misses_per_pass(chosen(groups, undecided), taken, lab_.parameters().copies);
+  const std::vector<double> misses = misses_per_pass(chosen(groups, undecided), taken, runner_.parameters().copies);
   for (std::size_t i = 0; i < undecided.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
   return answers;
 }
@@ -75,7 +75,7 @@ std::vector<double> FitTest::misses_per_pass(const std::vector<Group>& groups, c
   std::vector<ChaseProgram> programs;
   for (const Group& group : groups) programs.insert(programs.end(), copies, program_of(taken, group));
   if (programs.empty()) return {};
-  const std::vector<ChaseResult> results = lab_.chase(programs);
+  const std::vector<ChaseResult> results = runner_.chase(programs);
   std::vector<double> misses;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<double> counts;
@@ -91,7 +91,7 @@ std::vector<double> FitTest::misses_per_pass(const std::vector<Group>& groups, c
 double FitTest::nearer_per_pass(const Group& group, std::size_t copies) {
   if (cache_.nearer_bytes == 0 || group.empty()) return 0;
   std::vector<double> parts;
-  for (const ChaseResult& result : lab_.chase(std::vector<ChaseProgram>(copies, program_of({}, group)))) {
+  for (const ChaseResult& result : runner_.chase(std::vector<ChaseProgram>(copies, program_of({}, group)))) {
     parts.push_back(stats::fraction_below(result.steps.back().histogram, cache_.hit_floor_cycles()));
   }
   return stats::median(parts) * elements_in(group);
@@ -128,18 +128,18 @@ ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
                        {.kind = StepKind::kCounted, .loads = counted}});
 }
 
-Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places,
+Packed pack(ProbeRunner& runner, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places,
             std::size_t first, double patience) {
-  FitTest test(lab, cache, array, places);
+  FitTest test(runner, cache, array, places);
   const PackingTrial trial = [&](const std::vector<PackingGroup>& groups, const PackingGroup& taken) {
     return test.fit(groups, taken);
   };
   Packed packed{.places = PackingSearch(places.size(), first, patience, trial, kPackingParameters).run()};
-  packed.nearer_elements = test.nearer_per_pass(packed.places, lab.parameters().copies);
+  packed.nearer_elements = test.nearer_per_pass(packed.places, runner.parameters().copies);
   return packed;
 }
 
-double packed_bytes(Lab& lab, const Cache& cache) {
+double packed_bytes(ProbeRunner& runner, const Cache& cache) {
   // Behind another cache, an element is one fetch of that cache: with one load per line it could hold as many of
   // these lines as it has lines of its own, perhaps all lines of this cache.
   const std::uint64_t element = cache.nearest_fetch_bytes();
@@ -155,10 +155,10 @@ double packed_bytes(Lab& lab, const Cache& cache) {
     std::iota(elements.begin(), elements.end(), i);
   }
   const auto first = static_cast<std::size_t>(guess / static_cast<double>(place));
-  const Packed packed = pack(lab, cache, array, places, first);
+  const Packed packed = pack(runner, cache, array, places, first);
   const double bytes = static_cast<double>(packed.places.size() * place);
   const double nearer_bytes = packed.nearer_elements * static_cast<double>(element);
-  lab.log(
+  runner.log(
       fmt::format("packed: {:.0f} B stay resident together, in pieces of {} B; a nearer cache holds {:.1f} B of them",
                   bytes, place, nearer_bytes));
   return nearer_bytes < kPackingParameters.nearer_places * static_cast<double>(place) ? bytes : 0;

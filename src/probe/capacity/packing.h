@@ -24,7 +24,7 @@ using PackingPlace = std::vector<std::uint32_t>;
 // Whether sets of places are resident together: walked repeatedly, these miss no more often than a tiny array.
 class FitTest {
  public:
-  FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places);
+  FitTest(ProbeRunner& runner, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places);
 
   using Group = PackingGroup;
   // Whether `taken` and each of the groups fit together.
@@ -48,7 +48,7 @@ class FitTest {
   [[nodiscard]] double elements_in(const Group& group) const;
   [[nodiscard]] ChaseProgram program_of(const Group& taken, const Group& group) const;
 
-  Lab& lab_;
+  ProbeRunner& runner_;
   const Cache& cache_;
   ChaseArray array_;
   const std::vector<PackingPlace>& places_;
@@ -61,12 +61,12 @@ class FitTest {
 inline constexpr double kPackingPatience = 3;
 
 // Places that are resident together, made of elements of `array`. PackingSearch explains `first` and `patience`.
-[[nodiscard]] Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array,
+[[nodiscard]] Packed pack(ProbeRunner& runner, const Cache& cache, const ChaseArray& array,
                           const std::vector<PackingPlace>& places, std::size_t first,
                           double patience = kPackingPatience);
 
 // Bytes that a cache holds, packed in places of one line, or one fetch if the line is unknown. 0 if the cache is too
 // large to pack, or if a nearer cache keeps some of what seems to fit.
-[[nodiscard]] double packed_bytes(Lab& lab, const Cache& cache);
+[[nodiscard]] double packed_bytes(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

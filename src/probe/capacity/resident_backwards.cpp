@@ -26,15 +26,15 @@ struct Reading {
   Region region;
 };
 
-std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Reading>& readings) {
-  const std::uint32_t copies = lab.parameters().copies;
+std::vector<Missed> missed_in(ProbeRunner& runner, const Cache& cache, const std::vector<Reading>& readings) {
+  const std::uint32_t copies = runner.parameters().copies;
   std::vector<ChaseProgram> programs;
   for (const Reading& reading : readings) {
     ChaseProgram program = make_program(cache.site(), {reading.array}, fill_steps(cache, reading.array));
     add_timed_steps(program, reading.region.begin, reading.region.end);
     programs.insert(programs.end(), copies, program);
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<Missed> missed;
   for (std::size_t first = 0; first < results.size(); first += copies) {
     Missed& own = missed.emplace_back();
@@ -51,7 +51,7 @@ std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Re
 }
 
 // Hit ratio at each of many places of an array, read backwards after a pass over it.
-std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArray& array) {
+std::vector<double> hits_at_places(ProbeRunner& runner, const Cache& cache, const ChaseArray& array) {
   const std::uint64_t places = kResidentBackwardsParameters.places;
   ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
   for (std::uint64_t place = 0; place < places; ++place) {
@@ -60,7 +60,7 @@ std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArra
                              .chain = 1,
                              .first = place * array.element_count() / places});
   }
-  const ChaseResult result = lab.chase({program}).front();
+  const ChaseResult result = runner.chase({program}).front();
   std::vector<double> hits;
   for (std::uint64_t place = 0; place < places; ++place) {
     hits.push_back(hit_fraction(result.steps[place + 1], cache.hit_limit_cycles()));
@@ -73,48 +73,48 @@ struct FoundReading {
   bool by_chance = false;          // eviction is random
 };
 
-FoundReading find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+FoundReading find_reading(ProbeRunner& runner, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
   Reading reading{.array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed)};
   const std::uint64_t elements = reading.array.element_count();
   Region& region = reading.region;
   region = {0, elements};
   const auto takes_too_long = [&] {
     const auto loads = static_cast<double>(region.end - region.begin);
-    return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
+    return loads * cache.survey->levels.back().mode_cycles > runner.parameters().launch_cycles_limit;
   };
   if (cache.site().exclusive) {
     // The array is too long to read whole. A region suffices if the resident part is in one piece.
-    const std::vector<double> hits = hits_at_places(lab, cache, reading.array);
+    const std::vector<double> hits = hits_at_places(runner, cache, reading.array);
     region = turning_region(hits, elements, kResidentBackwardsParameters.rare_part);
     if (is_scattered(hits, kResidentBackwardsParameters) &&
-        is_left_to_chance(hits, hits_at_places(lab, cache, reading.array), kResidentBackwardsParameters)) {
-      lab.log(fmt::format("size: two checks of {} elements found different elements resident: eviction is random",
-                          elements));
+        has_random_eviction(hits, hits_at_places(runner, cache, reading.array), kResidentBackwardsParameters)) {
+      runner.log(fmt::format("size: two checks of {} elements found different elements resident: eviction is random",
+                             elements));
       return {.by_chance = true};
     }
     if (takes_too_long()) {
       // A neighbor may have disturbed the first look.
-      region = turning_region(hits_at_places(lab, cache, reading.array), elements,
+      region = turning_region(hits_at_places(runner, cache, reading.array), elements,
                               kResidentBackwardsParameters.short_rare_part);
     }
   }
-  lab.log(fmt::format("size: {} elements, of which {} to {} are read", elements, region.begin, region.end));
+  runner.log(fmt::format("size: {} elements, of which {} to {} are read", elements, region.begin, region.end));
   return {.reading = takes_too_long() ? std::nullopt : std::optional(reading)};
 }
 
 // Resident part after one pass over each array, read backwards. Ends with 0 at the first array that cannot be read.
-std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, const std::vector<double>& bytes,
-                                                 std::uint64_t stride_bytes) {
+std::vector<ResidentInCopies> resident_backwards(ProbeRunner& runner, const Cache& cache,
+                                                 const std::vector<double>& bytes, std::uint64_t stride_bytes) {
   std::vector<Reading> readings;
   bool by_chance = false;
   for (const double of_array : bytes) {
-    const FoundReading found = find_reading(lab, cache, of_array, stride_bytes);
+    const FoundReading found = find_reading(runner, cache, of_array, stride_bytes);
     by_chance = found.by_chance;
     if (!found.reading) break;
     readings.push_back(*found.reading);
   }
   std::vector<ResidentInCopies> residents;
-  const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(lab, cache, readings);
+  const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(runner, cache, readings);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     // Nothing hits past the region. A miss may fetch more than one stride at once.
     const auto resident = [&](std::uint64_t misses) {
@@ -129,7 +129,7 @@ std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, c
 
 }  // namespace
 
-SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
+SizeView view_resident(ProbeRunner& runner, const Cache& cache, double guess_bytes, double most_guesses,
                        std::uint64_t stride_bytes) {
   ResidentSearch search(guess_bytes, most_guesses, cache.site().limit_bytes, kResidentBackwardsParameters);
   while (true) {
@@ -137,9 +137,9 @@ SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double 
     if (footprints.empty()) break;
     // Programs that run alone gain nothing from one batch.
     if (cache.site().exclusive) footprints.erase(footprints.begin() + 1, footprints.end());
-    const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
+    const std::vector<ResidentInCopies> residents = resident_backwards(runner, cache, footprints, stride_bytes);
     for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
-      lab.log(
+      runner.log(
           fmt::format("size: reading {:.0f} B backwards: {:.0f} B resident in most copies of the program, {:.0f} B in "
                       "at least one copy",
                       footprints[i], residents[i].bytes, residents[i].most_bytes));

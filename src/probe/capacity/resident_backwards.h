@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 
 // Walks several times `guess_bytes`, up to `most_guesses` times, and reads backwards what the walk leaves.
-[[nodiscard]] SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
+[[nodiscard]] SizeView view_resident(ProbeRunner& runner, const Cache& cache, double guess_bytes, double most_guesses,
                                      std::uint64_t stride_bytes);
 
 }  // namespace gputopo::probe

@@ -43,8 +43,8 @@ bool is_scattered(std::span<const double> hits_at_places, const ResidentBackward
   return static_cast<double>(mixed) > parameters.scattered_part * static_cast<double>(hits_at_places.size());
 }
 
-bool is_left_to_chance(std::span<const double> hits_at_places, std::span<const double> hits_again,
-                       const ResidentBackwardsParameters& parameters) {
+bool has_random_eviction(std::span<const double> hits_at_places, std::span<const double> hits_again,
+                         const ResidentBackwardsParameters& parameters) {
   double more = 0;
   double squares = 0;
   double of_chance = 0;

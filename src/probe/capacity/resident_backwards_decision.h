@@ -73,8 +73,8 @@ struct Region {
                                 const ResidentBackwardsParameters& parameters = {});
 // Whether two looks at the same places after the same pass found different lines resident. Then eviction is random,
 // and a reading, which evicts at random too, tells less than a sample.
-[[nodiscard]] bool is_left_to_chance(std::span<const double> hits_at_places, std::span<const double> hits_again,
-                                     const ResidentBackwardsParameters& parameters = {});
+[[nodiscard]] bool has_random_eviction(std::span<const double> hits_at_places, std::span<const double> hits_again,
+                                       const ResidentBackwardsParameters& parameters = {});
 
 // Positions that miss, from the latencies of each copy. A hit may look slow (an outlier), but a miss never looks
 // fast, so the majority is exact if the copies agree on what is resident. If a neighbor evicts in most copies, only

@@ -12,7 +12,7 @@ struct Sampling {
   SamplingPlan plan;
 };
 
-Sampling make_sampling(const Lab& lab, const Cache& cache, double guess_bytes, double factor,
+Sampling make_sampling(const ProbeRunner& runner, const Cache& cache, double guess_bytes, double factor,
                        std::uint64_t stride_bytes, std::uint64_t wanted_samples) {
   const Site& site = cache.site();
   const auto stride = static_cast<double>(stride_bytes);
@@ -29,27 +29,28 @@ Sampling make_sampling(const Lab& lab, const Cache& cache, double guess_bytes, d
                        .is_shared = site.exclusive,
                        .is_behind = cache.nearer_bytes > 0,
                        .misjudged = cache.survey->levels[cache.first_level].misjudged};
-  sampling.plan = plan_sampling(sampling.of_cache, guess_bytes / stride, wanted_samples, lab.parameters().copies);
+  sampling.plan = plan_sampling(sampling.of_cache, guess_bytes / stride, wanted_samples, runner.parameters().copies);
   return sampling;
 }
 
-ChaseArray array_of_program(const Lab& lab, const Sampling& sampling, std::uint64_t program) {
+ChaseArray array_of_program(const ProbeRunner& runner, const Sampling& sampling, std::uint64_t program) {
   ChaseArray array = sampling.array;
-  array.seed = lab.seed() * 1000 + program + 1;
+  array.seed = runner.seed() * 1000 + program + 1;
   return array;
 }
 
 // Uses only the number of hits of each program.
-SampledResidency sampled_nearest(Lab& lab, const Cache& cache, double limit_cycles, const Sampling& sampling) {
+SampledResidency sampled_nearest(ProbeRunner& runner, const Cache& cache, double limit_cycles,
+                                 const Sampling& sampling) {
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < sampling.plan.programs; ++i) {
-    const ChaseArray array = array_of_program(lab, sampling, i);
+    const ChaseArray array = array_of_program(runner, sampling, i);
     programs.push_back(make_program(cache.site(), {array}, {warm_step(cache.site(), array)}));
     add_counted_steps(programs.back(), *cache.survey, sampling.plan.per_program);
   }
   std::vector<std::uint64_t> hits_of;
   std::uint64_t samples = sampling.plan.per_program;
-  for (const ChaseResult& result : lab.chase(programs)) {
+  for (const ChaseResult& result : runner.chase(programs)) {
     const stats::Histogram counted = counted_loads(result);
     hits_of.push_back(stats::summarise_band(counted, 0, limit_cycles).count);
     samples = stats::total_count(counted);
@@ -60,15 +61,16 @@ SampledResidency sampled_nearest(Lab& lab, const Cache& cache, double limit_cycl
 }
 
 // Behind another cache, each sample counts with its age.
-SampledResidency sampled_behind(Lab& lab, const Cache& cache, double limit_cycles, const Sampling& sampling) {
+SampledResidency sampled_behind(ProbeRunner& runner, const Cache& cache, double limit_cycles,
+                                const Sampling& sampling) {
   const std::uint64_t samples = sampling.plan.per_program;
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < sampling.plan.programs; ++i) {
-    const ChaseArray array = array_of_program(lab, sampling, i);
+    const ChaseArray array = array_of_program(runner, sampling, i);
     programs.push_back(make_program(cache.site(), {array}, {warm_step(cache.site(), array)}));
     add_timed_steps(programs.back(), 0, samples);
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<std::uint64_t> hits_of;
   for (const ChaseResult& result : results) {
     std::uint64_t& hits = hits_of.emplace_back();
@@ -95,11 +97,11 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, double limit_cycle
 
 }  // namespace
 
-SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cycles, double guess_bytes, double factor,
-                                   std::uint64_t stride_bytes, std::uint64_t wanted_samples) {
-  const Sampling sampling = make_sampling(lab, cache, guess_bytes, factor, stride_bytes, wanted_samples);
-  return cache.nearer_bytes > 0 ? sampled_behind(lab, cache, limit_cycles, sampling)
-                                : sampled_nearest(lab, cache, limit_cycles, sampling);
+SampledResidency sampled_residency(ProbeRunner& runner, const Cache& cache, double limit_cycles, double guess_bytes,
+                                   double factor, std::uint64_t stride_bytes, std::uint64_t wanted_samples) {
+  const Sampling sampling = make_sampling(runner, cache, guess_bytes, factor, stride_bytes, wanted_samples);
+  return cache.nearer_bytes > 0 ? sampled_behind(runner, cache, limit_cycles, sampling)
+                                : sampled_nearest(runner, cache, limit_cycles, sampling);
 }
 
 }  // namespace gputopo::probe

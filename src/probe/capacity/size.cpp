@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/capacity/clear_memory_loads.h"
 #include "probe/capacity/fitting_footprint.h"
 #include "probe/capacity/packing.h"
@@ -38,25 +38,25 @@ CapacityEvidence evidence_of(const Cache& cache) {
   return evidence;
 }
 
-void look_at(Lab& lab, const Cache& cache, const Look& look, const CapacityDecisionParameters& parameters,
+void look_at(ProbeRunner& runner, const Cache& cache, const Look& look, const CapacityDecisionParameters& parameters,
              CapacityEvidence& evidence) {
   const std::uint64_t stride = stride_of(cache);
   switch (look.view) {
-    case View::kMemoryLoads:
-      evidence.memory = view_memory_loads(lab, cache, stride);
+    case CapacityMethod::kMemoryLoads:
+      evidence.memory = view_memory_loads(runner, cache, stride);
       return;
-    case View::kResident:
-      evidence.resident = view_resident(lab, cache, evidence.guess_bytes, parameters.resident_capacities, stride);
+    case CapacityMethod::kResident:
+      evidence.resident = view_resident(runner, cache, evidence.guess_bytes, parameters.resident_capacities, stride);
       return;
-    case View::kFits:
-      evidence.fits = view_fits(lab, cache, stride);
+    case CapacityMethod::kFits:
+      evidence.fits = view_fits(runner, cache, stride);
       return;
-    case View::kPacked:
-      evidence.packed_bytes = packed_bytes(lab, cache);
+    case CapacityMethod::kPacked:
+      evidence.packed_bytes = packed_bytes(runner, cache);
       return;
-    case View::kSampled:
+    case CapacityMethod::kSampled:
       try {
-        evidence.sampled.push_back(sampled_residency(lab, cache, cache.hit_limit_cycles(), look.base_bytes,
+        evidence.sampled.push_back(sampled_residency(runner, cache, cache.hit_limit_cycles(), look.base_bytes,
                                                      look.capacities, stride, look.samples));
       } catch (const Inconclusive& error) {
         evidence.not_sampled = error.what();
@@ -104,13 +104,13 @@ std::vector<FootprintHits> sweep_of(const Cache& cache) {
   return sweep;
 }
 
-Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionParameters& parameters) {
+Capacity estimate_capacity(ProbeRunner& runner, const Cache& cache, const CapacityDecisionParameters& parameters) {
   CapacityEvidence evidence = evidence_of(cache);
   while (const std::optional<Look> look = next_look(evidence, parameters)) {
-    look_at(lab, cache, *look, parameters, evidence);
+    look_at(runner, cache, *look, parameters, evidence);
   }
-  Capacity capacity = settle(lab, "size", decide_capacity(evidence, parameters));
-  capacity.conditions = lab.conditions();
+  Capacity capacity = value_or_throw(runner, "size", decide_capacity(evidence, parameters));
+  capacity.conditions = runner.conditions();
   return capacity;
 }
 
@@ -118,28 +118,28 @@ namespace {
 
 // `same` as seen through this space, unless a sample of the cache contradicts it. The resident part of a footprint
 // does not depend on the space; the footprint of the first misses does.
-std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& same) {
+std::optional<Capacity> confirm(ProbeRunner& runner, const Cache& cache, const Capacity& same) {
   // Enough to distinguish sizes that are two percent apart.
   constexpr std::uint64_t kSamplesToConfirm = 30'000;
   Capacity seen = same;
   try {
     const SampledResidency sampled =
-        sampled_residency(lab, cache, cache.hit_limit_cycles(), same.bytes,
+        sampled_residency(runner, cache, cache.hit_limit_cycles(), same.bytes,
                           CapacityDecisionParameters{}.sampled_capacities, stride_of(cache), kSamplesToConfirm);
     const bool agree = sampled.interval.low <= same.interval.high && same.interval.low <= sampled.interval.high;
-    lab.log(fmt::format("size: the sampled size of {:.0f} B {} with the L1 size of {:.0f} B", sampled.bytes,
-                        agree ? "agrees" : "does not agree", same.bytes));
+    runner.log(fmt::format("size: the sampled size of {:.0f} B {} with the L1 size of {:.0f} B", sampled.bytes,
+                           agree ? "agrees" : "does not agree", same.bytes));
     if (!agree) return std::nullopt;
     seen.sampled_bytes = sampled.bytes;
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("size: sampling found no size to compare with that of L1: {}", error.what()));
+    runner.log(fmt::format("size: sampling found no size to compare with that of L1: {}", error.what()));
     return std::nullopt;
   }
   seen.resident_bytes = 0;
   seen.first_miss_bytes = 0;
   seen.all_miss_bytes = all_miss_bytes(sweep_of(cache));
   seen.of_same_cache = true;
-  seen.conditions = lab.conditions();
+  seen.conditions = runner.conditions();
   seen.conditions.add(same.conditions);
   return seen;
 }
@@ -154,7 +154,7 @@ bool look_alike(const Cache& one, const Cache& other) {
   });
 }
 
-Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
+Capacity find_capacity(ProbeRunner& runner, const Cache& cache, const Capacity* same) {
   require_exceeded(cache, "so it is at least that large");
   if (cache.survey->counts_in_places) {
     if (cache.nearer_bytes > 0) {
@@ -171,9 +171,9 @@ Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
     }
   }
   if (same != nullptr) {
-    if (std::optional<Capacity> seen = confirm(lab, cache, *same)) return *std::move(seen);
+    if (std::optional<Capacity> seen = confirm(runner, cache, *same)) return *std::move(seen);
   }
-  return estimate_capacity(lab, cache, {.full_samples = lab.parameters().residency_samples});
+  return estimate_capacity(runner, cache, {.full_samples = runner.parameters().residency_samples});
 }
 
 Cache with(Cache cache, const Capacity& capacity) {

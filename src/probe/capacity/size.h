@@ -9,11 +9,12 @@ namespace gputopo::probe {
 
 // Throws where no footprint exceeds the cache (require_exceeded()), and Inconclusive if the views do not decide.
 // `same`: capacity of this very cache, measured through another space; a smaller sample then suffices to confirm it.
-[[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same = nullptr);
+[[nodiscard]] Capacity find_capacity(ProbeRunner& runner, const Cache& cache, const Capacity* same = nullptr);
 // Whether both surveys show the same hits at every footprint, as those of one cache do. Two equal caches do so too.
 [[nodiscard]] bool look_alike(const Cache& one, const Cache& other);
 // Same as find_capacity(), with other parameters, for a cache that is exceeded.
-[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionParameters& parameters);
+[[nodiscard]] Capacity estimate_capacity(ProbeRunner& runner, const Cache& cache,
+                                         const CapacityDecisionParameters& parameters);
 
 [[nodiscard]] Cache with(Cache cache, const Capacity& capacity);
 

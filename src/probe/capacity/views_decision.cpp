@@ -141,18 +141,18 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
 }  // namespace
 
 std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
-  if (may_hide_memory_loads(evidence, {}) && !evidence.memory) return Look{View::kMemoryLoads};
+  if (may_hide_memory_loads(evidence, {}) && !evidence.memory) return Look{CapacityMethod::kMemoryLoads};
   if (is_told_by_memory_loads(evidence)) return std::nullopt;
-  if (!evidence.resident) return Look{View::kResident};
-  if (!evidence.is_shared && !evidence.fits) return Look{View::kFits};
+  if (!evidence.resident) return Look{CapacityMethod::kResident};
+  if (!evidence.is_shared && !evidence.fits) return Look{CapacityMethod::kFits};
   const Standing standing = standing_of(evidence, parameters);
   if (!standing.can_sample || evidence.not_sampled) return std::nullopt;
   // If a walk of twice the capacity in order still hits, the policy is not LRU. Lines of a cache that SMs share are
   // packed only if it could not be read back.
   const bool is_chance = evidence.is_shared && evidence.resident->by_chance && evidence.resident->bytes == 0;
-  if (!standing.exact && !is_chance && !evidence.packed_bytes && parameters.packs) return Look{View::kPacked};
+  if (!standing.exact && !is_chance && !evidence.packed_bytes && parameters.packs) return Look{CapacityMethod::kPacked};
   const auto sample = [&](double capacities, std::uint64_t samples) {
-    return Look{View::kSampled, capacities, standing.base_bytes, samples};
+    return Look{CapacityMethod::kSampled, capacities, standing.base_bytes, samples};
   };
   if (evidence.sampled.empty()) {
     const bool is_known = standing.exact || standing.packed_bytes > 0;
@@ -183,7 +183,7 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
     return {
         .value = Capacity{.bytes = std::round(found.bytes), .interval = found.interval, .method = "clear_memory_loads"},
         .basis = fmt::format("{:.0f} B; {:.0f}% of memory loads are clearly slower than hits", found.bytes,
-                             100 * evidence.memory->told)};
+                             100 * evidence.memory->distinguishable_part)};
   }
   Standing standing = standing_of(evidence, parameters);
   const bool in_turn = evidence.sampled.empty() || replaces_in_turn(evidence.sampled.front(), parameters);

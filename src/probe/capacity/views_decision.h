@@ -115,10 +115,10 @@ struct CapacityEvidence {
   std::optional<std::string> not_sampled;  // why sampling failed
 };
 
-enum class View : std::uint8_t { kMemoryLoads, kResident, kFits, kPacked, kSampled };
+enum class CapacityMethod : std::uint8_t { kMemoryLoads, kResident, kFits, kPacked, kSampled };
 
 struct Look {
-  View view = View::kResident;
+  CapacityMethod view = CapacityMethod::kResident;
   // kSampled only: `samples` samples of a footprint of `capacities` * `base_bytes`.
   double capacities = 0;
   double base_bytes = 0;

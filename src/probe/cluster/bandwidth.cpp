@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/cluster/bandwidth_decision.h"
 #include "probe/cluster/copies.h"
 #include "probe/cluster/survey.h"
@@ -39,7 +39,7 @@ Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
           {}};
 }
 
-std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) {
+std::vector<Trial> run_reads(ProbeRunner& runner, const std::vector<std::uint32_t>& sizes) {
   std::vector<Trial> trials;
   for (const std::uint32_t size : sizes) {
     for (const std::uint32_t warps : kClusterBandwidthParameters.warps) {
@@ -50,7 +50,7 @@ std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) 
   std::vector<ClusterProgram> programs;
   for (const Trial& trial : trials) programs.push_back(trial.program);
   for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
-    const std::vector<ClusterResult> results = lab.cluster(programs);
+    const std::vector<ClusterResult> results = runner.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i)
       trials[i].bytes_per_second.push_back(results[i].bytes_per_second());
   }
@@ -91,13 +91,14 @@ SampleTable table_of(const std::vector<Trial>& trials) {
 
 }  // namespace
 
-Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
+Attribute measure_cluster_bandwidth(ProbeRunner& runner, const ClusterSurvey& survey) {
   const std::vector<std::uint32_t> sizes = survey.measured_sizes();
-  const std::vector<Trial> trials = run_reads(lab, sizes);
-  const ClusterRates found = settle(lab, "cluster bandwidth", decide_cluster_rates(medians_of(trials), sizes));
+  const std::vector<Trial> trials = run_reads(runner, sizes);
+  const ClusterRates found =
+      value_or_throw(runner, "cluster bandwidth", decide_cluster_rates(medians_of(trials), sizes));
   const ClusterProgram& best = trials[found.best].program;
   // Runs the best shape again, because chance helped to choose it.
-  Lab of_best = lab.another();
+  ProbeRunner of_best = runner.another();
   std::vector<double> rates;
   for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {
     rates.push_back(of_best.cluster({best}).front().bytes_per_second());
@@ -110,7 +111,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.add_detail("ring_bytes_per_second", whole(found.ring));
   attribute.add_detail("opposite_rank_bytes_per_second", whole(found.half_way));
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(trials));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(trials));
   return attribute;
 }
 

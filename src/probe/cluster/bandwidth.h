@@ -4,11 +4,11 @@
 // cluster of a size do not read.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/cluster/survey.h"
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey);
+[[nodiscard]] Attribute measure_cluster_bandwidth(ProbeRunner& runner, const ClusterSurvey& survey);
 
 }  // namespace gputopo::probe

@@ -44,13 +44,14 @@ constexpr BulkCopyParameters kBulkCopyParameters;
 
 std::uint64_t whole(std::uint64_t bytes, std::uint64_t unit) { return std::max(bytes / unit, std::uint64_t{1}) * unit; }
 
-std::uint64_t l2_bytes(const Lab& lab) {
-  return std::max(lab.info().l2_bytes.value_or(0) / kBulkCopyParameters.l2_parts, kBulkCopyParameters.small_l2_bytes);
+std::uint64_t l2_bytes(const ProbeRunner& runner) {
+  return std::max(runner.info().l2_bytes.value_or(0) / kBulkCopyParameters.l2_parts,
+                  kBulkCopyParameters.small_l2_bytes);
 }
 
-std::uint64_t memory_bytes(const Lab& lab) {
-  return std::min(kBulkCopyParameters.beyond_caches * lab.last_cache_bytes(),
-                  lab.info().max_array_bytes / kBulkCopyParameters.memory_parts);
+std::uint64_t memory_bytes(const ProbeRunner& runner) {
+  return std::min(kBulkCopyParameters.beyond_caches * runner.last_cache_bytes(),
+                  runner.info().max_array_bytes / kBulkCopyParameters.memory_parts);
 }
 
 ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::uint64_t bytes, bool every_sm) {
@@ -64,10 +65,10 @@ ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::ui
 }
 
 // The mean over the blocks, for each copy of each program.
-std::vector<std::vector<double>> run_latencies(Lab& lab, const std::vector<ClusterProgram>& programs) {
+std::vector<std::vector<double>> run_latencies(ProbeRunner& runner, const std::vector<ClusterProgram>& programs) {
   std::vector<std::vector<double>> cycles(programs.size());
   for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
-    const std::vector<ClusterResult> results = lab.cluster(programs);
+    const std::vector<ClusterResult> results = runner.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) cycles[i].push_back(stats::mean(results[i].cycles));
   }
   return cycles;
@@ -81,9 +82,9 @@ struct Shape {
 };
 
 // Every copy in flight has its own place in shared memory.
-std::vector<Shape> bandwidth_shapes(const Lab& lab, std::uint64_t bytes) {
-  const DeviceInfo& info = lab.info();
-  const std::uint64_t shared = info.most_shared_bytes_per_block().value_or(kBulkCopyParameters.shared_guess_bytes);
+std::vector<Shape> bandwidth_shapes(const ProbeRunner& runner, std::uint64_t bytes) {
+  const DeviceInfo& info = runner.info();
+  const std::uint64_t shared = info.max_shared_bytes_per_block().value_or(kBulkCopyParameters.shared_guess_bytes);
   std::vector<Shape> shapes;
   for (const std::uint32_t copy_bytes : kBulkCopyParameters.bandwidth_copy_bytes) {
     for (const std::uint32_t in_flight : kBulkCopyParameters.in_flight) {
@@ -102,25 +103,25 @@ std::uint64_t bytes_in_flight(const ClusterProgram& program) {
 }
 
 // Copies that find nothing in L2, because each block passes over its share once.
-Shape from_memory(const Lab& lab, const Shape& like) {
+Shape from_memory(const ProbeRunner& runner, const Shape& like) {
   Shape shape{like.program, {}};
   const std::uint32_t copy_bytes = shape.program.copy_bytes;
-  shape.program.bytes = whole(memory_bytes(lab), copy_bytes);
-  const std::uint64_t share = shape.program.bytes / copy_bytes / lab.info().sm_count;
+  shape.program.bytes = whole(memory_bytes(runner), copy_bytes);
+  const std::uint64_t share = shape.program.bytes / copy_bytes / runner.info().sm_count;
   const std::uint64_t timed = share > kBulkCopyParameters.accesses ? share - kBulkCopyParameters.accesses : 0;
   shape.program.accesses = static_cast<std::uint32_t>(
       whole(std::min(timed, kBulkCopyParameters.bytes_per_sm / copy_bytes), kMaxCopiesInFlight));
   return shape;
 }
 
-double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
+double plain_rate(ProbeRunner& runner, std::uint64_t bytes, std::uint32_t passes) {
   double best = 0;
   for (const std::uint32_t in_flight : kBulkCopyParameters.plain_loads_in_flight) {
     const StreamProgram program{
         .space = Space::kGlobalBypassL1, .bytes = whole(bytes, 512), .loads_in_flight = in_flight, .repeats = passes};
     std::vector<double> rates;
     for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
-      const StreamResult result = lab.stream(program);
+      const StreamResult result = runner.stream(program);
       if (result.seconds > 0) rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
     }
     if (!rates.empty()) best = std::max(best, stats::median(rates));
@@ -130,35 +131,35 @@ double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
 
 // From L2 and from memory by every SM, because the distances differ; then larger copies by one SM, because those of
 // several would wait for each other.
-std::vector<ClusterProgram> latency_programs(const Lab& lab) {
-  std::vector<ClusterProgram> programs = {copies(kBulkCopyParameters.least_copy_bytes, 1, l2_bytes(lab), true),
-                                          copies(kBulkCopyParameters.least_copy_bytes, 1, memory_bytes(lab), true)};
+std::vector<ClusterProgram> latency_programs(const ProbeRunner& runner) {
+  std::vector<ClusterProgram> programs = {copies(kBulkCopyParameters.least_copy_bytes, 1, l2_bytes(runner), true),
+                                          copies(kBulkCopyParameters.least_copy_bytes, 1, memory_bytes(runner), true)};
   programs[1].copy_bytes = kBulkCopyParameters.memory_copy_bytes;
   programs[1].bytes = whole(programs[1].bytes, programs[1].copy_bytes);
   for (const std::uint32_t copy_bytes : kBulkCopyParameters.latency_copy_bytes) {
-    programs.push_back(copies(copy_bytes, 1, l2_bytes(lab), false));
+    programs.push_back(copies(copy_bytes, 1, l2_bytes(runner), false));
   }
   return programs;
 }
 
 // A plain load of as many bytes as the smallest copy, by every SM.
-double plain_load_cycles(Lab& lab) {
-  return run_trials(lab, {{.space = Space::kGlobalBypassL1,
-                           .bytes = whole(l2_bytes(lab), kMinimumStrideBytes),
-                           .hop_bytes = kBulkCopyParameters.least_copy_bytes,
-                           .warps = 1,
-                           .every_sm = true,
-                           .warm_accesses = kAccessTrial.warm_accesses,
-                           .accesses = kAccessTrial.timed_accesses}})
+double plain_load_cycles(ProbeRunner& runner) {
+  return run_trials(runner, {{.space = Space::kGlobalBypassL1,
+                              .bytes = whole(l2_bytes(runner), kMinimumStrideBytes),
+                              .hop_bytes = kBulkCopyParameters.least_copy_bytes,
+                              .warps = 1,
+                              .every_sm = true,
+                              .warm_accesses = kAccessTrial.warm_accesses,
+                              .accesses = kAccessTrial.timed_accesses}})
       .front()
       .cycles();
 }
 
-void run_shapes(Lab& lab, std::vector<Shape>& shapes) {
+void run_shapes(ProbeRunner& runner, std::vector<Shape>& shapes) {
   std::vector<ClusterProgram> programs;
   for (const Shape& shape : shapes) programs.push_back(shape.program);
   for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
-    const std::vector<ClusterResult> results = lab.cluster(programs);
+    const std::vector<ClusterResult> results = runner.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i)
       shapes[i].bytes_per_second.push_back(results[i].bytes_per_second());
   }
@@ -172,19 +173,19 @@ struct BestRates {
   Conditions conditions;
 };
 
-BestRates run_best(Lab lab, const std::vector<Shape>& shapes, const Shape& best) {
+BestRates run_best(ProbeRunner runner, const std::vector<Shape>& shapes, const Shape& best) {
   // Memory is farther than L2 and may need more bytes in flight.
   const auto deepest =
       std::ranges::max_element(shapes, {}, [](const Shape& shape) { return bytes_in_flight(shape.program); });
-  Shape memory[] = {from_memory(lab, best), from_memory(lab, *deepest)};
+  Shape memory[] = {from_memory(runner, best), from_memory(runner, *deepest)};
   BestRates rates{.memory_bytes = memory[0].program.bytes};
   for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {
-    const std::vector<ClusterResult> results = lab.cluster({best.program, memory[0].program, memory[1].program});
+    const std::vector<ClusterResult> results = runner.cluster({best.program, memory[0].program, memory[1].program});
     rates.from_l2.push_back(results[0].bytes_per_second());
     for (std::size_t i = 0; i < 2; ++i) memory[i].bytes_per_second.push_back(results[i + 1].bytes_per_second());
   }
   rates.from_memory = std::max(memory[0].median(), memory[1].median());
-  rates.conditions = lab.conditions();
+  rates.conditions = runner.conditions();
   return rates;
 }
 
@@ -204,20 +205,20 @@ SampleTable table_of(const std::vector<Shape>& shapes) {
 
 }  // namespace
 
-Attribute measure_bulk_copy_latency(Lab& lab) {
-  const std::vector<ClusterProgram> programs = latency_programs(lab);
-  const std::vector<std::vector<double>> cycles = run_latencies(lab, programs);
+Attribute measure_bulk_copy_latency(ProbeRunner& runner) {
+  const std::vector<ClusterProgram> programs = latency_programs(runner);
+  const std::vector<std::vector<double>> cycles = run_latencies(runner, programs);
   const double value = stats::median(cycles[0]);
   if (value < kBulkCopyParameters.least_copy_cycles) {
     throw Inconclusive(
         fmt::format("a bulk copy took {:.1f} cycles, which is impossible: the program did not run as written", value));
   }
-  Lab of_plain_loads = lab.another();
+  ProbeRunner of_plain_loads = runner.another();
   const double plain_cycles = plain_load_cycles(of_plain_loads);
-  Attribute attribute =
-      measured(lab.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value), "dependent_bulk_copies");
-  if (lab.conditions().sm_clock_mhz() > 0) {
-    attribute.add_detail("mean_ns", rounded(1e3 * value / lab.conditions().sm_clock_mhz()));
+  Attribute attribute = measured(runner.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value),
+                                 "dependent_bulk_copies");
+  if (runner.conditions().sm_clock_mhz() > 0) {
+    attribute.add_detail("mean_ns", rounded(1e3 * value / runner.conditions().sm_clock_mhz()));
   }
   attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kBulkCopyParameters.least_copy_bytes));
   attribute.add_detail("plain_load_cycles", rounded(plain_cycles));
@@ -228,7 +229,7 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   attribute.add_detail("copies_bytes", std::vector<double>(kBulkCopyParameters.latency_copy_bytes.begin(),
                                                            kBulkCopyParameters.latency_copy_bytes.end()));
   attribute.add_detail("latency_by_copy_cycles", by_size);
-  if (!lab.keep_samples()) return attribute;
+  if (!runner.keep_samples()) return attribute;
   SampleTable table = make_table("by_copy", Plot::kLine,
                                  {axis("copy_bytes", "copy", "B"), values("latency_cycles", "latency", "cycles")});
   table.data = {{kBulkCopyParameters.latency_copy_bytes.begin(), kBulkCopyParameters.latency_copy_bytes.end()},
@@ -237,19 +238,19 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   return attribute;
 }
 
-Attribute measure_bulk_copy_bandwidth(Lab& lab) {
-  std::vector<Shape> shapes = bandwidth_shapes(lab, l2_bytes(lab));
-  run_shapes(lab, shapes);
+Attribute measure_bulk_copy_bandwidth(ProbeRunner& runner) {
+  std::vector<Shape> shapes = bandwidth_shapes(runner, l2_bytes(runner));
+  run_shapes(runner, shapes);
   std::vector<double> medians;
   for (const Shape& shape : shapes) medians.push_back(shape.median());
   const std::optional<std::size_t> place = best_shape(medians);
   if (!place) throw Inconclusive("no bulk copies ran long enough for the timer to resolve their time");
   const Shape& best = shapes[*place];
-  const BestRates rates = run_best(lab.another(), shapes, best);
+  const BestRates rates = run_best(runner.another(), shapes, best);
   const std::uint64_t footprint = best.program.bytes;
   const double passes = std::max(1.0, kBulkCopyParameters.plain_stream_bytes / static_cast<double>(footprint));
-  const double plain = plain_rate(lab, footprint, static_cast<std::uint32_t>(passes));
-  const double plain_memory = plain_rate(lab, rates.memory_bytes, 1);
+  const double plain = plain_rate(runner, footprint, static_cast<std::uint32_t>(passes));
+  const double plain_memory = plain_rate(runner, rates.memory_bytes, 1);
   const double value = stats::median(rates.from_l2);
   Attribute attribute = measured(rates.conditions, std::round(value), "B/s", interval_around(rates.from_l2, value),
                                  "best_copies_in_flight");
@@ -259,7 +260,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   attribute.add_detail("plain_loads_bytes_per_second", std::round(plain));
   attribute.add_detail("from_memory_bytes_per_second", std::round(rates.from_memory));
   attribute.add_detail("plain_loads_from_memory_bytes_per_second", std::round(plain_memory));
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(shapes));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(shapes));
   return attribute;
 }
 

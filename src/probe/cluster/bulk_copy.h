@@ -4,11 +4,11 @@
 // memory is meant. Therefore no byte is copied from memory twice.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_bulk_copy_latency(Lab& lab);
-[[nodiscard]] Attribute measure_bulk_copy_bandwidth(Lab& lab);
+[[nodiscard]] Attribute measure_bulk_copy_latency(ProbeRunner& runner);
+[[nodiscard]] Attribute measure_bulk_copy_bandwidth(ProbeRunner& runner);
 
 }  // namespace gputopo::probe

@@ -1,7 +1,7 @@
 #include "probe/cluster/latency.h"
 
 #include "probe/bench/access_trial.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/cluster/copies.h"
 #include "probe/cluster/latency_decision.h"
 #include "probe/cluster/survey.h"
@@ -32,10 +32,10 @@ std::vector<ClusterProgram> programs_for(const std::vector<std::uint32_t>& sizes
   return programs;
 }
 
-std::vector<ClusterChase> run_chases(Lab& lab, const std::vector<ClusterProgram>& programs) {
+std::vector<ClusterChase> run_chases(ProbeRunner& runner, const std::vector<ClusterProgram>& programs) {
   std::vector<ClusterChase> chases;
   for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
-    const std::vector<ClusterResult> results = lab.cluster(programs);
+    const std::vector<ClusterResult> results = runner.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto [size, hop] = std::pair(programs[i].cluster_size, programs[i].hop);
       for (std::size_t cluster = 0; cluster < results[i].cycles.size(); ++cluster) {
@@ -75,13 +75,14 @@ std::vector<SampleTable> tables_of(const ClusterLatency& latency) {
 
 }  // namespace
 
-Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
+Attribute measure_cluster_latency(ProbeRunner& runner, const ClusterSurvey& survey) {
   const std::vector<std::uint32_t> sizes = survey.measured_sizes();
-  const std::vector<ClusterChase> chases = run_chases(lab, programs_for(sizes));
-  const ClusterLatency latency = settle(lab, "cluster latency", decide_cluster_latency(chases, survey.largest()));
+  const std::vector<ClusterChase> chases = run_chases(runner, programs_for(sizes));
+  const ClusterLatency latency =
+      value_or_throw(runner, "cluster latency", decide_cluster_latency(chases, survey.largest()));
   Attribute attribute =
-      measured(lab.conditions(), rounded(latency.cycles), "cycles", latency.interval, "chase_through_clusters");
-  const double clock_mhz = lab.conditions().sm_clock_mhz();
+      measured(runner.conditions(), rounded(latency.cycles), "cycles", latency.interval, "chase_through_clusters");
+  const double clock_mhz = runner.conditions().sm_clock_mhz();
   if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * latency.cycles / clock_mhz));
   attribute.add_detail("nearest_sm_cycles", rounded(latency.nearest_cycles));
   attribute.add_detail("farthest_sm_cycles", rounded(latency.farthest_cycles));
@@ -90,7 +91,7 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
   for (const std::uint32_t size : sizes) means.push_back(rounded(latency.by_size_cycles.at(size)));
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.add_detail("latency_by_cluster_size_cycles", means);
-  if (lab.keep_samples()) attribute.samples = tables_of(latency);
+  if (runner.keep_samples()) attribute.samples = tables_of(latency);
   return attribute;
 }
 

@@ -3,11 +3,11 @@
 // of SMs as there are clusters. What fools it: pairs that no launch puts into one cluster are not measured.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/cluster/survey.h"
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey);
+[[nodiscard]] Attribute measure_cluster_latency(ProbeRunner& runner, const ClusterSurvey& survey);
 
 }  // namespace gputopo::probe

@@ -39,15 +39,15 @@ std::vector<std::uint32_t> ClusterSurvey::measured_sizes() const {
   return measured;
 }
 
-ClusterSurvey survey_clusters(Lab& lab) {
+ClusterSurvey survey_clusters(ProbeRunner& runner) {
   ClusterSurvey survey;
   for (std::uint32_t size = 2; size <= kMaxClusterBlocks; ++size) {
     std::vector<ClusterResult> results;
     try {
-      results = lab.cluster(std::vector<ClusterProgram>(kClusterSurveyParameters.placements, placement(size)));
+      results = runner.cluster(std::vector<ClusterProgram>(kClusterSurveyParameters.placements, placement(size)));
     } catch (const NotSupportedError& error) {
       if (size == 2) throw;
-      lab.log(fmt::format("clusters of {}: {}", size, error.what()));
+      runner.log(fmt::format("clusters of {}: {}", size, error.what()));
       continue;
     }
     survey.sizes.push_back(size);
@@ -59,7 +59,7 @@ ClusterSurvey survey_clusters(Lab& lab) {
       }
     }
   }
-  survey.conditions = lab.conditions();
+  survey.conditions = runner.conditions();
   return survey;
 }
 
@@ -99,19 +99,19 @@ SampleTable table_of_sms(const std::vector<std::vector<std::uint32_t>>& groups, 
 
 }  // namespace
 
-Attribute cluster_sms(const Lab& lab, const ClusterSurvey& survey) {
+Attribute cluster_sms(const ProbeRunner& runner, const ClusterSurvey& survey) {
   const MetInClusters met = sms_that_met(survey.clusters);
   Attribute attribute =
       measured(survey.conditions, UnitGroups{met.groups}, "", std::nullopt, "sms_seen_in_one_cluster");
   add_group_details(met.groups, attribute);
   attribute.add_detail("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
-  const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(met.sms_seen);
+  const auto unseen = static_cast<std::int64_t>(runner.info().sm_count) - static_cast<std::int64_t>(met.sms_seen);
   if (unseen > 0) attribute.add_detail("sms_in_no_cluster", unseen);
-  if (lab.keep_samples()) attribute.samples.push_back(table_of_sms(met.groups, "group"));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of_sms(met.groups, "group"));
   return attribute;
 }
 
-Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFinding& clocks) {
+Attribute gpc_sms(const ProbeRunner& runner, const ClusterSurvey& survey, const ClockFinding& clocks) {
   const auto& clock_groups = std::get<UnitGroups>(clocks.groups.value).groups;
   const Decision<std::vector<std::vector<std::uint32_t>>> gpcs =
       decide_gpcs(sms_that_met(survey.clusters).groups, clock_groups);
@@ -119,7 +119,7 @@ Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFindin
   Attribute attribute =
       measured(survey.conditions, UnitGroups{*gpcs.value}, "", std::nullopt, "clocks_agree_and_clusters_lie_within");
   add_group_details(*gpcs.value, attribute);
-  if (lab.keep_samples()) attribute.samples.push_back(table_of_sms(*gpcs.value, "gpc"));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of_sms(*gpcs.value, "gpc"));
   return attribute;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/compute/sm_resources.h"
 
 namespace gputopo::probe {
@@ -25,11 +25,11 @@ struct ClusterSurvey {
 };
 
 // Throws NotSupportedError if not even clusters of two blocks launch.
-[[nodiscard]] ClusterSurvey survey_clusters(Lab& lab);
+[[nodiscard]] ClusterSurvey survey_clusters(ProbeRunner& runner);
 [[nodiscard]] Attribute max_cluster_size(const ClusterSurvey& survey);
 // Groups of SMs that share clusters: GPCs, or parts of them.
-[[nodiscard]] Attribute cluster_sms(const Lab& lab, const ClusterSurvey& survey);
+[[nodiscard]] Attribute cluster_sms(const ProbeRunner& runner, const ClusterSurvey& survey);
 // Throws Inconclusive if the clocks do not distinguish GPCs, or if they contradict the clusters.
-[[nodiscard]] Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFinding& clocks);
+[[nodiscard]] Attribute gpc_sms(const ProbeRunner& runner, const ClusterSurvey& survey, const ClockFinding& clocks);
 
 }  // namespace gputopo::probe

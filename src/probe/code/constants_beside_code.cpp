@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "probe/bench/last_that_fits.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/capacity/line_size.h"
 #include "probe/code/constants_beside_code_decision.h"
 #include "probe/code/trial.h"
@@ -49,10 +49,10 @@ Walk walk_over_all(const Cache& cache) {
 // A walk over constants, before and after code.
 class WalkBesideCode {
  public:
-  WalkBesideCode(Lab& lab, const Walk& walk) : lab_(lab), walk_(walk) {
+  WalkBesideCode(ProbeRunner& runner, const Walk& walk) : runner_(runner), walk_(walk) {
     cycles_.untouched_cycles = stats::median(cycles_beside(0));
     cycles_.evicted_cycles = stats::median(cycles_beside(kMaxCodeBlocks));
-    lab.log(
+    runner.log(
         fmt::format("constants: loads with a stride of {} B (upper half shifted by {} B) take {:.0f} cycles, and "
                     "{:.0f} cycles after all of the code has run",
                     walk.stride_bytes, walk.skew_bytes, cycles_.untouched_cycles, cycles_.evicted_cycles));
@@ -69,7 +69,7 @@ class WalkBesideCode {
     const std::vector<CodeStep> again = walk_.steps(1);
     program.steps.insert(program.steps.end(), again.begin(), again.end());
     std::vector<double> cycles;
-    for (const InstructionResult& result : lab_.code(std::vector<InstructionProgram>(kCodeCopies, program))) {
+    for (const InstructionResult& result : runner_.code(std::vector<InstructionProgram>(kCodeCopies, program))) {
       double sum = 0;
       for (std::size_t i = 0; i < again.size(); ++i) {
         sum += static_cast<double>((result.pass_cycles.end() - 1 - static_cast<std::ptrdiff_t>(i))->front());
@@ -89,7 +89,7 @@ class WalkBesideCode {
   }
 
  private:
-  Lab& lab_;
+  ProbeRunner& runner_;
   Walk walk_;
   ConstantWalk cycles_;
 };
@@ -98,41 +98,41 @@ std::int64_t whole_bytes(double bytes) { return static_cast<std::int64_t>(std::r
 
 }  // namespace
 
-Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache) {
+Attribute measure_constant_size_beside_code(ProbeRunner& runner, const CodeSurvey& survey, const Cache& cache) {
   const Walk all = walk_over_all(cache);
-  WalkBesideCode walk(lab, all);
+  WalkBesideCode walk(runner, all);
   constexpr ConstantsBesideCodeParameters kDecision;
   BlocksBesideConstants blocks;
   blocks.fits = walk.most_blocks(kDecision.begins);
   blocks.most = walk.most_blocks(kDecision.most);
   blocks.nearly_all = walk.most_blocks(kDecision.nearly_all);
-  lab.log(
+  runner.log(
       fmt::format("constants: {} blocks of code fit in the cache with the constants; most constants are evicted beyond "
                   "{} blocks, nearly all beyond {}",
                   blocks.fits, blocks.most, blocks.nearly_all));
   const SharedCapacity capacity = decide_shared_capacity(blocks, all.bytes, survey.block_bytes, survey.loop_bytes);
-  Attribute size = measured(lab.conditions(), capacity.bytes, "B", capacity.interval, "constants_beside_code");
+  Attribute size = measured(runner.conditions(), capacity.bytes, "B", capacity.interval, "constants_beside_code");
   size.add_detail("first_miss_bytes", capacity.first_miss_bytes);
   size.add_detail("all_miss_bytes", capacity.all_miss_bytes);
   size.add_detail("constant_bytes", static_cast<std::int64_t>(all.bytes));
   return size;
 }
 
-Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache) {
+Line find_constant_line_beside_code(ProbeRunner& runner, const CodeSurvey& survey, const Cache& cache) {
   const Walk all = walk_over_all(cache);
   Walk half = all;
   half.bytes /= 2;
   const auto bytes_beside = [&](const Walk& walk) {
-    return survey.block_bytes * WalkBesideCode(lab, walk).most_blocks(ConstantsBesideCodeParameters{}.half);
+    return survey.block_bytes * WalkBesideCode(runner, walk).most_blocks(ConstantsBesideCodeParameters{}.half);
   };
   CodeBesideConstants code{.constant_bytes = all.bytes};
   code.beside_all_bytes = bytes_beside(all);
   code.beside_half_bytes = bytes_beside(half);
-  const double limit = settle(lab, "constants", sparse_limit(code));
+  const double limit = value_or_throw(runner, "constants", sparse_limit(code));
   NamedValues details = {{"code_beside_all_bytes", whole_bytes(code.beside_all_bytes)},
                          {"code_beside_half_bytes", whole_bytes(code.beside_half_bytes)}};
   std::uint64_t line = cache.fetch_bytes;
-  for (std::uint64_t stride = 2 * line; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
+  for (std::uint64_t stride = 2 * line; stride <= 2 * runner.parameters().line_limit_bytes; stride *= 2) {
     Walk sparse = all;
     sparse.stride_bytes = static_cast<std::uint32_t>(stride);
     double beside = bytes_beside(sparse);
@@ -143,17 +143,17 @@ Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Ca
     if (beside > limit) break;
     line = stride;
   }
-  return make_line(lab, line, "constants_beside_code", std::move(details));
+  return make_line(runner, line, "constants_beside_code", std::move(details));
 }
 
-Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache) {
+Attribute measure_constant_penalty_beside_code(ProbeRunner& runner, const Cache& cache) {
   const Walk all = walk_over_all(cache);
-  WalkBesideCode walk(lab, all);
+  WalkBesideCode walk(runner, all);
   const double loads = static_cast<double>(all.bytes) / all.stride_bytes;
   const std::vector<double> after_all = walk.cycles_beside(kMaxCodeBlocks, kEvictingPasses);
   const std::vector<double> after_less = walk.cycles_beside(kLessCodeBlocks, kEvictingPasses);
   const MissPenalty penalty = decide_constant_penalty(walk.untouched_cycles(), after_all, after_less, loads);
-  return measured(lab.conditions(), std::round(penalty.cycles * 10) / 10, "cycles", penalty.interval,
+  return measured(runner.conditions(), std::round(penalty.cycles * 10) / 10, "cycles", penalty.interval,
                   "constants_beside_code");
 }
 

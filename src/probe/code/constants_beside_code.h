@@ -3,7 +3,7 @@
 // as soon as both together no longer fit.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/survey.h"
 #include "probe/survey/site.h"
 
@@ -11,8 +11,9 @@ namespace gputopo::probe {
 
 // Measure the cache that constants share with code if all constants that a program may have fit. Throw
 // NotSupportedError if code does not evict constants.
-[[nodiscard]] Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
-[[nodiscard]] Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
-[[nodiscard]] Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_constant_size_beside_code(ProbeRunner& runner, const CodeSurvey& survey,
+                                                          const Cache& cache);
+[[nodiscard]] Line find_constant_line_beside_code(ProbeRunner& runner, const CodeSurvey& survey, const Cache& cache);
+[[nodiscard]] Attribute measure_constant_penalty_beside_code(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/edge_decision.h"
 #include "probe/code/survey.h"
 #include "probe/code/trial.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr CodeEdgeParameters kCodeEdgeParameters;
 
 // Misses, in instructions, of code that grows by a step of the lead.
-std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
+std::vector<MissedLength> lengths_of_edge(ProbeRunner& runner, const CodeCache& cache) {
   const std::uint32_t fits = cache.fits_instructions;
   const std::uint32_t begin = fits < kCodeEdgeParameters.fits_within ? 0 : fits - kCodeEdgeParameters.fits_within;
   std::vector<InstructionProgram> programs;
@@ -25,7 +25,7 @@ std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
     programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
     instructions.push_back(begin + step * kCodeLeadStep);
   }
-  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  const std::vector<double> cycles = steady_medians(runner.code(programs));
   const double hit = cache.plateau().value;
   std::vector<MissedLength> lengths;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -37,19 +37,19 @@ std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
 
 }  // namespace
 
-CodeEdge steep_edge(Lab& lab, const CodeCache& cache) {
+CodeEdge steep_edge(ProbeRunner& runner, const CodeCache& cache) {
   if (cache.fits_instructions + kCodeEdgeParameters.max_edge > kMaxCodeBehindLead) {
     throw NotSupportedError(
         fmt::format("this cache is too large: the steps in which misses rise just beyond the capacity can be measured "
                     "only in caches of up to {:.0f} B",
                     (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
   }
-  const CodeShape shape = settle(lab, "code",
-                                 decide_code_shape(lengths_of_edge(lab, cache), cache.fits_instructions,
-                                                   cache.bytes_per_instruction(), kCodeEdgeParameters));
+  const CodeShape shape = value_or_throw(runner, "code",
+                                         decide_code_shape(lengths_of_edge(runner, cache), cache.fits_instructions,
+                                                           cache.bytes_per_instruction(), kCodeEdgeParameters));
   return {.line_bytes = static_cast<std::uint32_t>(shape.line * cache.bytes_per_instruction()),
           .ways = shape.ways,
-          .conditions = lab.conditions()};
+          .conditions = runner.conditions()};
 }
 
 }  // namespace gputopo::probe

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/survey.h"
 
 namespace gputopo::probe {
@@ -17,10 +17,10 @@ struct CodeEdge {
   Conditions conditions;
 };
 // Reads the edge once for all callers. Throws what steep_edge() throws.
-using CodeEdgeOf = std::function<CodeEdge()>;
+using CodeEdgeCallback = std::function<CodeEdge()>;
 
 // Reads the edge of a cache that replaces the oldest line of a set, with few blocks between no misses and all misses.
 // Throws Inconclusive if the edge looks different, NotSupportedError if the cache is too large.
-[[nodiscard]] CodeEdge steep_edge(Lab& lab, const CodeCache& cache);
+[[nodiscard]] CodeEdge steep_edge(ProbeRunner& runner, const CodeCache& cache);
 
 }  // namespace gputopo::probe

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/fetch_decision.h"
 #include "probe/code/jumps.h"
 #include "probe/code/trial.h"
@@ -24,20 +24,20 @@ struct AlignedJumps {
   std::vector<double> cycles;  // of a pass, by alignment
   double block_bytes = 0;
 };
-AlignedJumps jumps_of(Lab& lab, std::uint32_t count) {
+AlignedJumps jumps_of(ProbeRunner& runner, std::uint32_t count) {
   std::vector<InstructionProgram> programs;
   for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
     InstructionProgram program = repeated(CodeStepKind::kAlignedJumps, count);
     for (CodeStep& step : program.steps) step.first = alignment;
     programs.insert(programs.end(), kCodeCopies, program);
   }
-  const std::vector<InstructionResult> results = lab.code(programs);
+  const std::vector<InstructionResult> results = runner.code(programs);
   return {steady_medians(results), results.front().block_bytes};
 }
 
 }  // namespace
 
-Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool keep_samples) {
+Attribute measure_fetch_size(ProbeRunner& runner, const CodeJumps& jumps_over_code, bool keep_samples) {
   const JumpCurve& far = jumps_over_code.far;
   if (far.levels.empty() || far.jumps[far.levels.front().last] < kLinesOfBlock * kManyAlignedJumps) {
     throw Inconclusive(
@@ -47,8 +47,8 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
   AlignedJumps jumps;
   std::optional<std::size_t> period;
   for (const std::uint32_t count : kJumps) {
-    jumps = jumps_of(lab, count);
-    const std::size_t found = settle(lab, "code", decide_fetch_period(jumps.cycles));
+    jumps = jumps_of(runner, count);
+    const std::size_t found = value_or_throw(runner, "code", decide_fetch_period(jumps.cycles));
     if (period && found != *period) {
       throw Inconclusive(fmt::format(
           "the time of few jumps repeats every {} instructions, but the time of more jumps every {}", *period, found));
@@ -58,7 +58,7 @@ Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps_over_code, bool ke
   // A period moves a block by a whole number of fetches, which are powers of two.
   const auto moved = std::llround(static_cast<double>(*period) * jumps.block_bytes);
   const std::int64_t bytes = moved & -moved;
-  Attribute attribute = measured_exactly(lab.conditions(), bytes, "B", "period_of_jumps");
+  Attribute attribute = measured_exactly(runner.conditions(), bytes, "B", "period_of_jumps");
   if (keep_samples) {
     SampleTable table =
         make_table("alignments", Plot::kPoints,

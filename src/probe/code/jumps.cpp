@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
 
@@ -26,11 +26,11 @@ struct JumpSurvey {
   double block_bytes = 0;
   double loop_bytes = 0;
 };
-JumpSurvey survey_of(Lab& lab, CodeStepKind kind) {
+JumpSurvey survey_of(ProbeRunner& runner, CodeStepKind kind) {
   const std::vector<std::uint32_t> counts = counts_by_octave(2, max_count(kind), kJumpSurvey.counts_per_octave);
   std::vector<InstructionProgram> programs;
   for (const std::uint32_t count : counts) programs.insert(programs.end(), kJumpSurvey.copies, repeated(kind, count));
-  const std::vector<InstructionResult> results = lab.code(programs);
+  const std::vector<InstructionResult> results = runner.code(programs);
   JumpSurvey survey{.block_bytes = results.front().block_bytes,
                     .loop_bytes = static_cast<double>(results.front().loop_bytes)};
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -42,13 +42,13 @@ JumpSurvey survey_of(Lab& lab, CodeStepKind kind) {
   return survey;
 }
 
-JumpCurve curve_of(const Lab& lab, CodeStepKind kind, const JumpSurvey& survey, const PassCost& pass) {
+JumpCurve curve_of(const ProbeRunner& runner, CodeStepKind kind, const JumpSurvey& survey, const PassCost& pass) {
   const double runs = static_cast<double>(kJumpInstructions) / (kJumpInstructions + jump_filler(kind));
   JumpCurve curve = read_jump_curve(survey.lengths, pass, survey.block_bytes, survey.block_bytes * runs);
   curve.loop_bytes = survey.loop_bytes;
   for (const stats::Plateau& level : curve.levels) {
-    lab.log(fmt::format("{}: {:.1f} cycles per jump for {} to {} blocks of {:.0f} B", to_string(kind), level.value,
-                        curve.jumps[level.first], curve.jumps[level.last], survey.block_bytes));
+    runner.log(fmt::format("{}: {:.1f} cycles per jump for {} to {} blocks of {:.0f} B", to_string(kind), level.value,
+                           curve.jumps[level.first], curve.jumps[level.last], survey.block_bytes));
   }
   return curve;
 }
@@ -61,20 +61,20 @@ SampleTable jump_table(const char* name, const JumpCurve& curve) {
 
 }  // namespace
 
-CodeJumps survey_jumps(Lab& lab) {
+CodeJumps survey_jumps(ProbeRunner& runner) {
   CodeJumps jumps;
-  const JumpSurvey far = survey_of(lab, CodeStepKind::kFarJumps);
-  const JumpSurvey near = survey_of(lab, CodeStepKind::kNearJumps);
+  const JumpSurvey far = survey_of(runner, CodeStepKind::kFarJumps);
+  const JumpSurvey near = survey_of(runner, CodeStepKind::kNearJumps);
   const PassCost pass = cost_of_pass(near.lengths);
-  jumps.far = curve_of(lab, CodeStepKind::kFarJumps, far, pass);
-  jumps.near = curve_of(lab, CodeStepKind::kNearJumps, near, pass);
-  jumps.conditions = lab.conditions();
+  jumps.far = curve_of(runner, CodeStepKind::kFarJumps, far, pass);
+  jumps.near = curve_of(runner, CodeStepKind::kNearJumps, near, pass);
+  jumps.conditions = runner.conditions();
   return jumps;
 }
 
-std::size_t level_of_cache(const Lab& lab, const CodeJumps& jumps, const std::vector<KnownCodeCache>& caches,
+std::size_t level_of_cache(const ProbeRunner& runner, const CodeJumps& jumps, const std::vector<KnownCodeCache>& caches,
                            std::size_t cache) {
-  return settle(lab, "code", find_jump_levels(jumps.near, jumps.far, caches).at(cache));
+  return value_or_throw(runner, "code", find_jump_levels(jumps.near, jumps.far, caches).at(cache));
 }
 
 Attribute jump_latency(const CodeJumps& jumps, std::size_t level, bool keep_samples) {
@@ -87,8 +87,8 @@ Attribute jump_latency(const CodeJumps& jumps, std::size_t level, bool keep_samp
   return attribute;
 }
 
-Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behind_bytes, bool keep_samples) {
-  const NearestCode code = settle(lab, "code", decide_nearest_code(jumps.near, jumps.far, behind_bytes));
+Attribute nearest_code_size(const ProbeRunner& runner, const CodeJumps& jumps, double behind_bytes, bool keep_samples) {
+  const NearestCode code = value_or_throw(runner, "code", decide_nearest_code(jumps.near, jumps.far, behind_bytes));
   Attribute attribute = measured(jumps.conditions, std::round(code.bytes), "B", code.interval, "edge_of_jumps");
   attribute.add_detail("far_blocks", static_cast<std::int64_t>(jumps.far.jumps[jumps.far.levels.front().last]));
   attribute.add_detail("max_loop_bytes", static_cast<std::int64_t>(jumps.near.loop_bytes));

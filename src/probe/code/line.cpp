@@ -22,28 +22,28 @@ constexpr std::uint32_t kMaxExtraBlocks = kLengths[std::size(kLengths) - 1];
 constexpr int kAlwaysBlocks = 1;
 
 // Cycles of a pass over `count` instructions for each step of the lead.
-std::vector<double> cycles_of_length(Lab& lab, std::uint32_t count) {
+std::vector<double> cycles_of_length(ProbeRunner& runner, std::uint32_t count) {
   std::vector<InstructionProgram> programs;
   for (std::uint32_t lead = 1; lead <= kCodeLeads; ++lead) {
     programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
   }
-  return steady_medians(lab.code(programs));
+  return steady_medians(runner.code(programs));
 }
 
-std::vector<std::vector<double>> cycles_of_lengths(Lab& lab, const CodeCache& cache) {
+std::vector<std::vector<double>> cycles_of_lengths(ProbeRunner& runner, const CodeCache& cache) {
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
   std::vector<std::vector<double>> lengths;
   for (const int blocks : kLengths) {
     const std::int64_t count = cache.fits_instructions + std::int64_t{blocks} * kCodeBlockInstructions;
     if (count > 0 && (blocks <= kAlwaysBlocks || count <= all_miss)) {
-      lengths.push_back(cycles_of_length(lab, static_cast<std::uint32_t>(count)));
+      lengths.push_back(cycles_of_length(runner, static_cast<std::uint32_t>(count)));
     }
   }
   return lengths;
 }
 
 // Measures a short edge again: stairs of an odd number of sets may show only at every second one.
-void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
+void require_edge_agrees(const CodeEdgeCallback& edge_of, std::int64_t line) {
   std::int64_t found = line;
   try {
     found = edge_of().line_bytes;
@@ -62,7 +62,7 @@ void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
 
 }  // namespace
 
-Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
+Attribute measure_code_line(ProbeRunner& runner, const CodeCache& cache, const CodeEdgeCallback& edge_of) {
   constexpr std::uint32_t kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
   if (cache.fits_instructions > kMaxBlocks * kCodeBlockInstructions) {
     throw NotSupportedError(
@@ -73,11 +73,11 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
     const CodeEdge edge = edge_of();
     return measured_exactly(edge.conditions, edge.line_bytes, "B", "edge_staircase");
   };
-  const double missing = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
+  const double missing = missed_parts(runner, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
   if (missing > CodeLineParameters{}.max_missing) return line_of_steep_edge();
   constexpr std::size_t kBlockPeriod = kCodeBlockInstructions / kCodeLeadStep;
-  const auto period = decide_stair_period(cycles_of_lengths(lab, cache), kBlockPeriod);
-  lab.log("code: " + period.basis);
+  const auto period = decide_staircase_period(cycles_of_lengths(runner, cache), kBlockPeriod);
+  runner.log("code: " + period.basis);
   if (!period.value) return line_of_steep_edge();
   const std::size_t steps = period.value->steps;
   if (steps == kBlockPeriod && !cache.in_turn) {
@@ -85,8 +85,8 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   }
   const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
   if (cache.level > 0 &&
-      !are_own_stairs(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
-                      cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
+      !is_own_staircase(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
+                        cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
     throw Inconclusive(
         fmt::format("the steps are {} B apart, but no higher than those that lines of nearer caches cause", line));
   }
@@ -95,7 +95,7 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
         "the steps are {} B apart, but not equally high: this distance may be a line or half a line", line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
-  return measured_exactly(lab.conditions(), line, "B", "code_length_staircase");
+  return measured_exactly(runner.conditions(), line, "B", "code_length_staircase");
 }
 
 }  // namespace gputopo::probe

@@ -3,13 +3,13 @@
 // instructions themselves. The distance of the stairs is the line.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/edge.h"
 #include "probe/code/survey.h"
 
 namespace gputopo::probe {
 
 // Throws Inconclusive if no stairs show.
-[[nodiscard]] Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of);
+[[nodiscard]] Attribute measure_code_line(ProbeRunner& runner, const CodeCache& cache, const CodeEdgeCallback& edge_of);
 
 }  // namespace gputopo::probe

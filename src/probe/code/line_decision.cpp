@@ -67,7 +67,7 @@ std::vector<double> rises_of(std::span<const double> cycles) {
 
 }  // namespace
 
-std::vector<double> stairs_of(std::span<const double> cycles) {
+std::vector<double> staircase_heights(std::span<const double> cycles) {
   std::vector<double> stairs;
   for (std::size_t i = 2; i + 1 < cycles.size(); ++i) {
     const double own = cycles[i] - cycles[i - 1];
@@ -78,7 +78,7 @@ std::vector<double> stairs_of(std::span<const double> cycles) {
   return stairs;
 }
 
-std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
+std::optional<std::size_t> staircase_phase(std::span<const double> stairs, std::size_t period,
                                            const CodeLineParameters& parameters) {
   if (period == 0 || stairs.size() < 2 * period) return std::nullopt;
   // The highest step of each period.
@@ -123,15 +123,15 @@ bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::s
          is_ranked_lower(others, ones, parameters);
 }
 
-Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths, std::size_t block_period,
-                                          const CodeLineParameters& parameters) {
-  Decision<StairPeriod> decision{
+Decision<StaircasePeriod> decide_staircase_period(const std::vector<std::vector<double>>& lengths,
+                                                  std::size_t block_period, const CodeLineParameters& parameters) {
+  Decision<StaircasePeriod> decision{
       .why_not = "the time of a pass does not rise in steps as instructions are added before the code"};
   if (lengths.empty()) return decision;
   std::vector<std::vector<double>> of_lengths;
   std::vector<std::vector<double>> rises;
   for (const std::vector<double>& length : lengths) {
-    of_lengths.push_back(stairs_of(length));
+    of_lengths.push_back(staircase_heights(length));
     rises.push_back(rises_of(length));
   }
   const std::vector<double> stairs = steps_at(of_lengths, parameters.several_lengths);
@@ -141,8 +141,8 @@ Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>
       fmt::format("cycles by which the rise at each start of the code exceeds neighboring rises: {:.1f}; falls: {:.1f}",
                   fmt::join(stairs, " "), fall);
   for (std::size_t period = std::bit_floor(lengths.front().size() / parameters.least_stairs); period > 1; period /= 2) {
-    const std::optional<std::size_t> place = place_of_stairs(stairs, period, parameters);
-    if (!place || (period == block_period && !place_of_stairs(half, period, parameters))) continue;
+    const std::optional<std::size_t> place = staircase_phase(stairs, period, parameters);
+    if (!place || (period == block_period && !staircase_phase(half, period, parameters))) continue;
     if (fall > parameters.fall * stats::median(every(stairs, *place, period))) continue;
     decision.value = {
         period,
@@ -154,8 +154,8 @@ Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>
   return decision;
 }
 
-bool are_own_stairs(double height, double line_instructions, double nearest_cycles, double hit_cycles,
-                    double miss_cycles, const CodeLineParameters& parameters) {
+bool is_own_staircase(double height, double line_instructions, double nearest_cycles, double hit_cycles,
+                      double miss_cycles, const CodeLineParameters& parameters) {
   const double of_instruction = hit_cycles - nearest_cycles + parameters.own_part * (miss_cycles - hit_cycles);
   return height >= line_instructions * of_instruction;
 }

@@ -56,32 +56,32 @@ struct CodeLineParameters {
 
 // By how much each step exceeds its neighbors. `cycles`: of passes that begin one step earlier each. The first two
 // times and the last have no such neighbors.
-[[nodiscard]] std::vector<double> stairs_of(std::span<const double> cycles);
+[[nodiscard]] std::vector<double> staircase_heights(std::span<const double> cycles);
 
 // The place of the stair in each period, with none between. Heights differ, because other lines of a set miss too.
-[[nodiscard]] std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
+[[nodiscard]] std::optional<std::size_t> staircase_phase(std::span<const double> stairs, std::size_t period,
                                                          const CodeLineParameters& parameters = {});
 // Whether every second of these stairs is lower than the others.
 [[nodiscard]] bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::size_t place,
                                     const CodeLineParameters& parameters = {});
 
 // The distance of stairs.
-struct StairPeriod {
+struct StaircasePeriod {
   std::size_t steps = 0;  // a power of two
   // Every second is lower, or lower ones lie between: lines may be twice or half as long.
   bool alternates = false;
   double height = 0;  // median, in cycles of a pass
 };
 // `lengths`: times of each length, one step earlier each. `block_period`: steps of the blocks by which lengths differ.
-[[nodiscard]] Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths,
-                                                        std::size_t block_period,
-                                                        const CodeLineParameters& parameters = {});
+[[nodiscard]] Decision<StaircasePeriod> decide_staircase_period(const std::vector<std::vector<double>>& lengths,
+                                                                std::size_t block_period,
+                                                                const CodeLineParameters& parameters = {});
 
 // Whether stairs of this height are those of the cache whose misses take `miss_cycles` an instruction. Each of its
 // lines costs a miss besides its instructions, but wherever lines of nearer caches begin, these make stairs of their
 // own at every length. `nearest_cycles`: of an instruction in the nearest cache.
-[[nodiscard]] bool are_own_stairs(double height, double line_instructions, double nearest_cycles, double hit_cycles,
-                                  double miss_cycles, const CodeLineParameters& parameters = {});
+[[nodiscard]] bool is_own_staircase(double height, double line_instructions, double nearest_cycles, double hit_cycles,
+                                    double miss_cycles, const CodeLineParameters& parameters = {});
 
 // A line is a power of two, though instructions may not be.
 [[nodiscard]] std::int64_t line_of_period(std::size_t period, std::uint32_t step_instructions,

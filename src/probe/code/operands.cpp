@@ -9,7 +9,7 @@
 
 #include "gputopo/program.h"
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/trial.h"
 
 namespace gputopo::probe {
@@ -33,7 +33,7 @@ constexpr OperandSurveyParameters kOperandSurvey;
 
 // Adds the passes of these counts to the map, if it does not have them yet.
 using PassesByCount = std::map<std::uint32_t, OperandPasses>;
-void add_passes(Lab& lab, const std::vector<std::uint32_t>& counts, PassesByCount& passes) {
+void add_passes(ProbeRunner& runner, const std::vector<std::uint32_t>& counts, PassesByCount& passes) {
   std::vector<std::uint32_t> wanted;
   std::ranges::copy_if(counts, std::back_inserter(wanted),
                        [&](std::uint32_t count) { return !passes.contains(count); });
@@ -43,18 +43,18 @@ void add_passes(Lab& lab, const std::vector<std::uint32_t>& counts, PassesByCoun
       programs.insert(programs.end(), kCodeCopies, repeated(kind, count));
     }
   }
-  const std::vector<double> medians = steady_medians(lab.code(programs));
+  const std::vector<double> medians = steady_medians(runner.code(programs));
   for (std::size_t i = 0; i < wanted.size(); ++i) passes[wanted[i]] = {wanted[i], medians[2 * i], medians[2 * i + 1]};
 }
 
 // Throws Inconclusive if lines are shorter than the operands are apart.
-void require_whole_lines(Lab& lab, const OperandCache& cache) {
+void require_whole_lines(ProbeRunner& runner, const OperandCache& cache) {
   std::vector<InstructionProgram> programs;
   for (const CodeStepKind kind : {CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
     programs.insert(programs.end(), kCodeCopies, repeated(kind, cache.fits * (kApartOperandBytes / kNearOperandBytes)));
   }
-  const std::vector<double> cycles = steady_medians(lab.code(programs));
-  static_cast<void>(settle(lab, "operands", decide_whole_lines(cycles[0], cycles[1], cache.added_cycles)));
+  const std::vector<double> cycles = steady_medians(runner.code(programs));
+  static_cast<void>(value_or_throw(runner, "operands", decide_whole_lines(cycles[0], cycles[1], cache.added_cycles)));
 }
 
 // Throws Inconclusive if lines and ways are not known.
@@ -72,19 +72,19 @@ OperandCurve curve_of(const PassesByCount& passes) {
 
 }  // namespace
 
-FoundOperandCache find_operand_cache(Lab& lab) {
+FoundOperandCache find_operand_cache(ProbeRunner& runner) {
   PassesByCount passes;
-  add_passes(lab, counts_by_octave(2, kOperandSurvey.most_operands, kOperandSurvey.counts_per_octave), passes);
+  add_passes(runner, counts_by_octave(2, kOperandSurvey.most_operands, kOperandSurvey.counts_per_octave), passes);
   FoundOperandCache found;
-  const OperandEdge edge = settle(lab, "operands", find_operand_edge(curve_of(passes)));
+  const OperandEdge edge = value_or_throw(runner, "operands", find_operand_edge(curve_of(passes)));
   // Every count of the edge; with them, its end may be lower.
   std::vector<std::uint32_t> near(edge.first_that_all_miss - edge.last_that_fits + 1);
   std::iota(near.begin(), near.end(), edge.last_that_fits);
-  add_passes(lab, near, passes);
+  add_passes(runner, near, passes);
   found.curve = curve_of(passes);
-  static_cast<OperandCache&>(found) = settle(lab, "operands", decide_operand_cache(found.curve));
-  require_whole_lines(lab, found);
-  found.conditions = lab.conditions();
+  static_cast<OperandCache&>(found) = value_or_throw(runner, "operands", decide_operand_cache(found.curve));
+  require_whole_lines(runner, found);
+  found.conditions = runner.conditions();
   return found;
 }
 
@@ -113,10 +113,10 @@ Attribute operand_ways(const FoundOperandCache& cache) {
   return measured_exactly(cache.conditions, std::int64_t{cache.ways}, "", "misses_behind_edge");
 }
 
-Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, const std::string& of_loads) {
+Attribute measure_operand_sharing(ProbeRunner& runner, const FoundOperandCache& cache, const std::string& of_loads) {
   // Loads the upper half of the constants, because the operands lie in the lower half.
-  const auto half =
-      static_cast<std::uint32_t>(lab.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes * kConstantStepBytes;
+  const auto half = static_cast<std::uint32_t>(runner.info().constant_bytes.value_or(0) / 2) / kConstantStepBytes *
+                    kConstantStepBytes;
   if (half < 4 * kConstantStepBytes)
     throw NotSupportedError("the driver does not report enough constant memory for this test");
   const std::uint32_t operands = std::clamp(cache.fits / 2, 1u, half / kApartOperandBytes);
@@ -132,20 +132,20 @@ Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, cons
   const CodeStep again{.kind = CodeStepKind::kApartOperands, .count = operands, .passes = 1};
   std::vector<InstructionProgram> programs(kCodeCopies, {.actors = {{}}, .steps = {warm, again}});
   programs.insert(programs.end(), kCodeCopies, {.actors = {{}}, .steps = {warm, all, again}});
-  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  const std::vector<double> cycles = steady_medians(runner.code(programs));
   const double all_miss = cycles[0] + operands * cache.added_cycles;
-  bool evicts = settle(lab, "operands", decide_evicted(cycles[0], cycles[1], all_miss));
+  bool evicts = value_or_throw(runner, "operands", decide_evicted(cycles[0], cycles[1], all_miss));
   if (!evicts) {
     programs.assign(kCodeCopies, {.actors = {{}}, .steps = {warm, rehearsed, all, again}});
-    const double after = steady_medians(lab.code(programs)).front();
-    evicts = settle(lab, "operands", decide_evicted(cycles[0], after, all_miss));
+    const double after = steady_medians(runner.code(programs)).front();
+    evicts = value_or_throw(runner, "operands", decide_evicted(cycles[0], after, all_miss));
   }
   if (evicts && of_loads.empty()) {
     throw Inconclusive(
         "constant loads evict operands, but no cache of constant loads has the size of the operand cache");
   }
   const std::vector<std::string> partners(evicts ? 1 : 0, of_loads);
-  return measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constant_loads");
+  return measured(runner.conditions(), partners, "", std::nullopt, "eviction_by_constant_loads");
 }
 
 }  // namespace gputopo::probe

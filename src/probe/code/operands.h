@@ -2,7 +2,7 @@
 // Evictions between passes, as by a neighbor on the GPU, fool the method.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/operands_decision.h"
 #include "probe/survey/site.h"
 
@@ -13,7 +13,7 @@ struct FoundOperandCache : OperandCache {
   Conditions conditions;
 };
 // Throws NotSupportedError if the device cannot run such code, Inconclusive if no step shows.
-[[nodiscard]] FoundOperandCache find_operand_cache(Lab& lab);
+[[nodiscard]] FoundOperandCache find_operand_cache(ProbeRunner& runner);
 
 // Bytes.
 [[nodiscard]] Attribute operand_cache_size(const FoundOperandCache& cache, bool keep_samples);
@@ -22,6 +22,7 @@ struct FoundOperandCache : OperandCache {
 // Throws Inconclusive if the lines are not known.
 [[nodiscard]] Attribute operand_ways(const FoundOperandCache& cache);
 // `of_loads`: the cache of constant loads with the same size, or "". Throws Inconclusive if loads evict but it is "".
-[[nodiscard]] Attribute measure_operand_sharing(Lab& lab, const FoundOperandCache& cache, const std::string& of_loads);
+[[nodiscard]] Attribute measure_operand_sharing(ProbeRunner& runner, const FoundOperandCache& cache,
+                                                const std::string& of_loads);
 
 }  // namespace gputopo::probe

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/jumps.h"
 #include "probe/code/survey.h"
 
@@ -11,7 +11,7 @@ namespace gputopo::probe {
 
 // The size of the nearest cache, from a step of these passes that is as large as the step between the first two levels
 // of jumps. `next_fits`: instructions that the cache behind it holds. Throws Inconclusive.
-[[nodiscard]] Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits,
+[[nodiscard]] Attribute hidden_code_size(ProbeRunner& runner, const CodeSurvey& survey, std::uint32_t next_fits,
                                          const CodeJumps& jumps, bool keep_samples);
 
 }  // namespace gputopo::probe

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
 #include "probe/bench/sm_scope.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/sharing_decision.h"
 #include "probe/code/survey.h"
 #include "probe/code/trial.h"
@@ -43,8 +43,8 @@ std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& di
 
 }  // namespace
 
-Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
-  CodeEviction eviction(lab, cache);
+Attribute measure_code_shared_between(ProbeRunner& runner, const CodeCache& cache) {
+  CodeEviction eviction(runner, cache);
   SampleTable table = make_table("pairs", Plot::kMap,
                                  {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
                                   values("evicted_fraction", "evicted fraction")});
@@ -58,24 +58,24 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
     return true;
   };
   UnitGroups sharing;
-  for (const Die& die : dies_of(lab.info())) {
+  for (const Die& die : dies_of(runner.info())) {
     std::vector<std::uint32_t> sms(die.end - die.begin);
     std::iota(sms.begin(), sms.end(), die.begin);
     for (auto& group : group_by_eviction(std::move(sms), evicts)) sharing.groups.push_back(std::move(group));
   }
   const auto instances = static_cast<std::int64_t>(sharing.groups.size());
-  Attribute attribute = measured(lab.conditions(), std::move(sharing), "", std::nullopt, "eviction_between_sms");
+  Attribute attribute = measured(runner.conditions(), std::move(sharing), "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", instances);
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  if (runner.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }
 
-Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
-  CodeEviction eviction(lab, cache);
+Attribute measure_code_scope(ProbeRunner& runner, const CodeCache& cache) {
+  CodeEviction eviction(runner, cache);
   // Tries other SMs if some are known to be switched off: an SM may have lost the neighbors that it would share with.
-  Die die = dies_of(lab.info()).front();
-  if (die.end == 1) die.end = lab.info().sm_count;  // there must be others to try
-  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kSharingParameters.max_victims, die.end) : 1;
+  Die die = dies_of(runner.info()).front();
+  if (die.end == 1) die.end = runner.info().sm_count;  // there must be others to try
+  const std::uint32_t victims = runner.info().physical_sm_ids ? std::min(kSharingParameters.max_victims, die.end) : 1;
   std::uint32_t victim = 0;
   std::vector<EvictedPart> others = evicted_by_others(eviction, die, victim);
   const auto shared = [&] {
@@ -83,22 +83,22 @@ Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
         others, [](double part) { return part >= kEvicts; }, &EvictedPart::part);
   };
   while (!shared() && ++victim < victims) others = evicted_by_others(eviction, die, victim);
-  return scope_of_sm(lab, std::min(victim, victims - 1), others);
+  return scope_of_sm(runner, std::min(victim, victims - 1), others);
 }
 
-Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
-  CodeEviction eviction(lab, cache);
+Attribute measure_code_amount(ProbeRunner& runner, const CodeCache& cache) {
+  CodeEviction eviction(runner, cache);
   std::vector<CodeEvictor> evictors;
   for (std::uint32_t warp = 0; warp < kSharingParameters.warps; ++warp) {
     evictors.push_back({.kind = CodeEvictor::Kind::kCode, .warp = warp});
   }
   const std::vector<double> parts = eviction.evicted_parts(evictors);
-  const CodeAmount amount = settle(lab, "code", decide_code_amount(parts));
+  const CodeAmount amount = value_or_throw(runner, "code", decide_code_amount(parts));
   Attribute attribute =
-      measured_exactly(lab.conditions(), amount.value, "per " + lab.unit_name(), "eviction_between_warps");
+      measured_exactly(runner.conditions(), amount.value, "per " + runner.unit_name(), "eviction_between_warps");
   attribute.add_detail("warps_sharing", amount.warps_sharing);
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(parts.size()));
-  if (!lab.keep_samples()) return attribute;
+  if (!runner.keep_samples()) return attribute;
   SampleTable table = make_table(
       "warps", Plot::kLine, {axis("evictor_warp", "evictor warp"), values("evicted_fraction", "evicted fraction")});
   for (const CodeEvictor& evictor : evictors) table.data[0].push_back(evictor.warp);
@@ -107,13 +107,13 @@ Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
   return attribute;
 }
 
-Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
-  CodeEviction eviction(lab, cache);
+Attribute measure_code_sharing(ProbeRunner& runner, const CodeCache& cache) {
+  CodeEviction eviction(runner, cache);
   const double part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kConstants}}).front();
-  lab.log(fmt::format("code: constants evict {:.2f} times as much as other code", part));
+  runner.log(fmt::format("code: constants evict {:.2f} times as much as other code", part));
   std::vector<std::string> partners;
   if (part >= CodeSharingParameters{}.constants_evict) partners.emplace_back("constants");
-  Attribute attribute = measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constants");
+  Attribute attribute = measured(runner.conditions(), partners, "", std::nullopt, "eviction_by_constants");
   attribute.add_detail("evicted_fraction", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
   return attribute;
 }

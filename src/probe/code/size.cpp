@@ -5,7 +5,7 @@
 
 #include "probe/bench/intervals.h"
 #include "probe/bench/last_that_fits.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/survey.h"
 #include "probe/code/trial.h"
 #include "probe/survey/site.h"
@@ -31,14 +31,14 @@ std::uint32_t reference_instructions(const CodeCache& cache) {
 }
 
 // Alternates both lengths, so that drift of the clocks does not look like a difference.
-CodeComparison compare_with_reference(Lab& lab, const CodeCache& cache, std::uint32_t count) {
+CodeComparison compare_with_reference(ProbeRunner& runner, const CodeCache& cache, std::uint32_t count) {
   const std::uint32_t reference = reference_instructions(cache);
   std::vector<InstructionProgram> programs;
   for (int copy = 0; copy < kEdgeCopies; ++copy) {
     programs.push_back(repeated_run(reference));
     programs.push_back(repeated_run(count));
   }
-  const std::vector<InstructionResult> results = lab.code(programs);
+  const std::vector<InstructionResult> results = runner.code(programs);
   const double pass_cycles = cache.survey->pass_cycles;
   CodeComparison code{.instructions = count, .gap_cycles = cache.next().value - cache.plateau().value};
   for (std::size_t i = 0; i < results.size(); i += 2) {
@@ -50,11 +50,11 @@ CodeComparison compare_with_reference(Lab& lab, const CodeCache& cache, std::uin
 
 }  // namespace
 
-CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
+CodeSize find_code_size(ProbeRunner& runner, const CodeCache& cache) {
   const CodeSurvey& survey = *cache.survey;
   const auto exceeds = [&](double part) {
-    return [&lab, &cache, part](std::uint32_t blocks) {
-      return takes_longer(compare_with_reference(lab, cache, blocks * kCodeBlockInstructions), part);
+    return [&runner, &cache, part](std::uint32_t blocks) {
+      return takes_longer(compare_with_reference(runner, cache, blocks * kCodeBlockInstructions), part);
     };
   };
   constexpr CodeSizeParameters kDecision;
@@ -67,7 +67,7 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   edge.low = last_that_fits(edge.fits, beyond, exceeds(kDecision.edge_low));
   edge.high = last_that_fits(edge.low, beyond, exceeds(kDecision.edge_high));
   edge.far = last_that_fits(edge.high, beyond, exceeds(kDecision.edge_far));
-  const CodeCapacity capacity = settle(lab, "code", decide_code_capacity(edge));
+  const CodeCapacity capacity = value_or_throw(runner, "code", decide_code_capacity(edge));
   CodeSize size;
   size.bytes = capacity.blocks * survey.block_bytes;
   // Other code of every pass was in the cache too.
@@ -83,7 +83,7 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   size.in_turn = capacity.in_turn;
   size.sharp = capacity.sharp;
   size.uneven_bytes = std::ceil((edge.far + 1) * survey.block_bytes + survey.loop_bytes);
-  size.conditions = lab.conditions();
+  size.conditions = runner.conditions();
   return size;
 }
 

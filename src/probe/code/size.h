@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/size_decision.h"
 #include "probe/code/survey.h"
 
@@ -22,7 +22,7 @@ struct CodeSize {
   double uneven_bytes = 0;
   Conditions conditions;
 };
-[[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
+[[nodiscard]] CodeSize find_code_size(ProbeRunner& runner, const CodeCache& cache);
 [[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
 
 // Rate of straight-line code from this cache. `size` and `nearer`: the size of this cache and of the one before, if

@@ -17,7 +17,7 @@ constexpr CodeSurveyParameters kCodeSurveyParameters;
 
 }  // namespace
 
-CodeSurvey survey_code(Lab& lab) {
+CodeSurvey survey_code(ProbeRunner& runner) {
   std::vector<CodePasses> lengths;
   std::vector<InstructionProgram> programs;
   std::vector<std::size_t> length_of;  // of each program
@@ -27,15 +27,16 @@ CodeSurvey survey_code(Lab& lab) {
     lengths.push_back({.instructions = blocks * kCodeBlockInstructions});
     programs.insert(programs.end(), copies, repeated_run(lengths.back().instructions));
   }
-  const std::vector<InstructionResult> results = lab.code(programs);
+  const std::vector<InstructionResult> results = runner.code(programs);
   for (std::size_t i = 0; i < results.size(); ++i) lengths[length_of[i]].cycles.push_back(steady_cycles(results[i]));
   const double block_bytes = results.front().block_bytes;
-  CodeSurvey survey{read_code_sweep(lengths, block_bytes), block_bytes, results.front().loop_bytes, lab.conditions()};
+  CodeSurvey survey{read_code_sweep(lengths, block_bytes), block_bytes, results.front().loop_bytes,
+                    runner.conditions()};
   for (const stats::Plateau& level : survey.levels) {
-    lab.log(fmt::format("code: {:.2f} cycles per instruction from {:.0f} to {:.0f} B", level.value,
-                        survey.footprints_bytes[level.first], survey.footprints_bytes[level.last]));
+    runner.log(fmt::format("code: {:.2f} cycles per instruction from {:.0f} to {:.0f} B", level.value,
+                           survey.footprints_bytes[level.first], survey.footprints_bytes[level.last]));
   }
-  lab.log(
+  runner.log(
       fmt::format("code: a block of {} instructions has {} B; the loop around the blocks adds {:.0f} cycles per pass "
                   "and at most {} B of code",
                   kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));

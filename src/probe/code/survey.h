@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/code/size_decision.h"
 
 namespace gputopo::probe {
@@ -17,7 +17,7 @@ struct CodeSurvey : CodeSweep {
   Conditions conditions;
 };
 
-[[nodiscard]] CodeSurvey survey_code(Lab& lab);
+[[nodiscard]] CodeSurvey survey_code(ProbeRunner& runner);
 
 // An instruction cache: a level of the survey with another one behind it.
 struct CodeCache {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
@@ -68,10 +68,11 @@ std::vector<double> steady_medians(const std::vector<InstructionResult>& results
   return medians;
 }
 
-std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::vector<std::uint32_t>& instructions) {
+std::vector<double> missed_parts(ProbeRunner& runner, const CodeCache& cache,
+                                 const std::vector<std::uint32_t>& instructions) {
   std::vector<InstructionProgram> programs;
   for (const std::uint32_t count : instructions) programs.insert(programs.end(), kCodeCopies, repeated_run(count));
-  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  const std::vector<double> cycles = steady_medians(runner.code(programs));
   std::vector<double> parts;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const double each = (cycles[i] - cache.survey->pass_cycles) / instructions[i];
@@ -80,8 +81,8 @@ std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::ve
   return parts;
 }
 
-CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
-    : lab_(lab), victim_(whole_blocks(kCodeTrialParameters.victim_part * cache.fits_instructions)) {
+CodeEviction::CodeEviction(ProbeRunner& runner, const CodeCache& cache)
+    : runner_(runner), victim_(whole_blocks(kCodeTrialParameters.victim_part * cache.fits_instructions)) {
   evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;
   evictor_count_ = std::min(kMaxCodeInstructions - std::min(evictor_first_, kMaxCodeInstructions),
                             whole_blocks(kCodeTrialParameters.max_evictor * cache.fits_instructions));
@@ -91,7 +92,8 @@ CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
                     evictor_count_));
   }
   const double untouched = cycles_after({});
-  scale_ = settle(lab, "code", eviction_scale(untouched, cycles_after({.kind = CodeEvictor::Kind::kCode}), victim_));
+  scale_ = value_or_throw(runner, "code",
+                          eviction_scale(untouched, cycles_after({.kind = CodeEvictor::Kind::kCode}), victim_));
 }
 
 InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
@@ -101,7 +103,7 @@ InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
     program.actors.push_back({.sm = evictor.sm, .warp = evictor.warp});
     CodeStep step{.kind = CodeStepKind::kConstants,
                   .actor = 1,
-                  .count = static_cast<std::uint32_t>(lab_.info().constant_bytes.value_or(64 << 10))};
+                  .count = static_cast<std::uint32_t>(runner_.info().constant_bytes.value_or(64 << 10))};
     if (evictor.kind == CodeEvictor::Kind::kCode) {
       step = {.actor = 1, .first = evictor_first_, .count = evictor_count_};
     }
@@ -115,7 +117,7 @@ InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
 double CodeEviction::cycles_after(const CodeEvictor& evictor, std::size_t copies) {
   const InstructionProgram program = program_of(evictor);
   std::vector<double> cycles;
-  for (const InstructionResult& result : lab_.code(std::vector<InstructionProgram>(copies, program))) {
+  for (const InstructionResult& result : runner_.code(std::vector<InstructionProgram>(copies, program))) {
     cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
     if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
     const auto walk = static_cast<double>(result.pass_cycles[1].front());

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kCodeCopies = 3;
 // The median of each program, whose kCodeCopies copies are consecutive.
 [[nodiscard]] std::vector<double> steady_medians(const std::vector<InstructionResult>& results);
 // Missed part of code of each of these lengths.
-[[nodiscard]] std::vector<double> missed_parts(Lab& lab, const CodeCache& cache,
+[[nodiscard]] std::vector<double> missed_parts(ProbeRunner& runner, const CodeCache& cache,
                                                const std::vector<std::uint32_t>& instructions);
 
 // Evicts between two passes over code that a cache holds.
@@ -40,7 +40,7 @@ struct CodeEvictor {
 class CodeEviction {
  public:
   // Throws NotSupportedError if too little other code exists to fill the cache, Inconclusive if eviction hardly shows.
-  CodeEviction(Lab& lab, const CodeCache& cache);
+  CodeEviction(ProbeRunner& runner, const CodeCache& cache);
 
   // The median of `copies` programs for each evictor.
   [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors,
@@ -50,7 +50,7 @@ class CodeEviction {
   [[nodiscard]] InstructionProgram program_of(const CodeEvictor& evictor) const;
   [[nodiscard]] double cycles_after(const CodeEvictor& evictor, std::size_t copies = kCodeCopies);
 
-  Lab& lab_;
+  ProbeRunner& runner_;
   std::uint32_t victim_ = 0;         // instructions whose eviction is measured
   std::uint32_t evictor_first_ = 0;  // where the other code begins
   std::uint32_t evictor_count_ = 0;

@@ -4,7 +4,7 @@
 
 #include "probe/bench/evidence.h"
 #include "probe/bench/last_that_fits.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/code/edge.h"
 #include "probe/code/edge_decision.h"
 #include "probe/code/survey.h"
@@ -15,13 +15,13 @@ namespace gputopo::probe {
 namespace {
 
 // Lengths, in whole blocks, of which a good part misses, but not nearly all.
-std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
+std::vector<std::uint32_t> lengths_on_edge(ProbeRunner& runner, const CodeCache& cache) {
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
   // The most blocks of which at most this part misses.
   const auto last_within = [&](double part) {
     return last_that_fits(cache.fits_instructions / kCodeBlockInstructions, all_miss / kCodeBlockInstructions,
                           [&](std::uint32_t blocks) {
-                            return missed_parts(lab, cache, {blocks * kCodeBlockInstructions}).front() > part;
+                            return missed_parts(runner, cache, {blocks * kCodeBlockInstructions}).front() > part;
                           });
   };
   constexpr CodeWaysParameters kDecision;
@@ -34,7 +34,7 @@ std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
 
 // Measures a short edge again by its stairs, because the ramp of a hashed index may look like a line. Returns a flag
 // if no stairs show; empty if they do, or the code is too long.
-std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
+std::string doubt_of_stairs(const CodeEdgeCallback& edge_of, const CodeWays& ways) {
   std::uint32_t found = 0;
   try {
     found = edge_of().ways;
@@ -51,32 +51,33 @@ std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
 
 }  // namespace
 
-Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
+Attribute measure_code_ways(ProbeRunner& runner, const CodeCache& cache, const CodeEdgeCallback& edge_of) {
   if (!cache.in_turn) {
     throw Inconclusive(
         "misses begin before the code exceeds the cache, or grow slowly: the cache does not replace the oldest line of "
         "a set, or its sets overflow unevenly");
   }
-  const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
+  const std::vector<std::uint32_t> lengths = lengths_on_edge(runner, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {
     const CodeEdge edge = edge_of();
     return measured_exactly(edge.conditions, edge.ways, "", "edge_staircase");
   }
-  const std::vector<double> parts = missed_parts(lab, cache, lengths);
+  const std::vector<double> parts = missed_parts(runner, cache, lengths);
   std::vector<MissedLength> missed;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     missed.push_back({static_cast<double>(lengths[i]), parts[i] * lengths[i]});
   }
-  const CodeSlope slope = settle(lab, "code", fit_code_slope(missed));
+  const CodeSlope slope = value_or_throw(runner, "code", fit_code_slope(missed));
   const std::uint32_t behind =
       (static_cast<std::uint32_t>(slope.all_miss() / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
-  const double missed_behind = missed_parts(lab, cache, {behind}).front();
-  const CodeWays ways = settle(lab, "code", decide_code_ways(slope, cache.fits_instructions, behind, missed_behind));
+  const double missed_behind = missed_parts(runner, cache, {behind}).front();
+  const CodeWays ways =
+      value_or_throw(runner, "code", decide_code_ways(slope, cache.fits_instructions, behind, missed_behind));
   std::string doubt;
   if (slope.all_miss() - cache.fits_instructions <= CodeEdgeParameters{}.max_edge) {
     doubt = doubt_of_stairs(edge_of, ways);
   }
-  Attribute attribute = measured(lab.conditions(), ways.value, "", ways.interval, "slope_of_edge");
+  Attribute attribute = measured(runner.conditions(), ways.value, "", ways.interval, "slope_of_edge");
   if (!doubt.empty()) attribute.flags.push_back(std::move(doubt));
   attribute.add_detail("misses_per_excess_instruction", std::round(100 * slope.misses_per_instruction) / 100);
   return attribute;

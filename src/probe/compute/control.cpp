@@ -35,7 +35,7 @@ struct Rounds {
   std::vector<double> sms;     // where the blocks of the first copy ran
 };
 
-std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& programs) {
+std::vector<Rounds> rounds_of(ProbeRunner& runner, const std::vector<OperationProgram>& programs) {
   std::vector<OperationProgram> all;
   for (const OperationProgram& program : programs) {
     for (const std::uint32_t rounds : {kFewControlRounds, kManyControlRounds}) {
@@ -43,7 +43,7 @@ std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& pro
       for (std::size_t i = all.size() - kControlCopies; i < all.size(); ++i) all[i].rounds = rounds;
     }
   }
-  const std::vector<OperationResult> results = lab.operation(all);
+  const std::vector<OperationResult> results = runner.operation(all);
   std::vector<Rounds> rounds;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     Rounds& own = rounds.emplace_back();
@@ -74,10 +74,10 @@ struct ClusterLine {
   std::optional<Attribute> of_two;
 };
 
-LineOfOperations line_of(Lab& lab, const std::vector<OperationProgram>& programs) {
+LineOfOperations line_of(ProbeRunner& runner, const std::vector<OperationProgram>& programs) {
   const double operations = operations_per_round(programs.front());
   LineOfOperations line;
-  for (Rounds& rounds : rounds_of(lab, programs)) {
+  for (Rounds& rounds : rounds_of(runner, programs)) {
     line.cycles.push_back(rounded(stats::median(rounds.cycles) / operations));
     if (!line.cycles_of_first.empty()) continue;
     for (const double cycles : rounds.cycles) line.cycles_of_first.push_back(cycles / operations);
@@ -87,42 +87,42 @@ LineOfOperations line_of(Lab& lab, const std::vector<OperationProgram>& programs
 }
 
 // The attribute of the first program of a sequence.
-Attribute attribute_of(Lab& lab, const LineOfOperations& line, double operations, const char* method) {
+Attribute attribute_of(ProbeRunner& runner, const LineOfOperations& line, double operations, const char* method) {
   const double value = stats::median(line.cycles_of_first);
   if (value <= 0) throw Inconclusive("more operations in a row took no longer than fewer");
   const auto [least, most] = std::ranges::minmax(line.cycles_of_first);
   return measured(
-      lab.conditions(), rounded(value), "cycles",
+      runner.conditions(), rounded(value), "cycles",
       stats::Interval{std::min(rounded(value), least - kLoopCycles / operations), std::max(rounded(value), most)},
       method);
 }
 
 // A sequence of barriers in blocks of more and more warps.
-Attribute barrier_by_warps(Lab& lab, OperationProgram program, const char* method) {
+Attribute barrier_by_warps(ProbeRunner& runner, OperationProgram program, const char* method) {
   std::vector<OperationProgram> programs;
   std::vector<double> warps;
-  for (std::uint32_t count = 1; count <= most_operation_warps(lab.info()); count *= 2) {
+  for (std::uint32_t count = 1; count <= most_operation_warps(runner.info()); count *= 2) {
     warps.push_back(count);
     program.warps = count;
     programs.push_back(program);
   }
-  const LineOfOperations line = line_of(lab, programs);
-  Attribute attribute = attribute_of(lab, line, operations_per_round(program), method);
+  const LineOfOperations line = line_of(runner, programs);
+  Attribute attribute = attribute_of(runner, line, operations_per_round(program), method);
   attribute.add_detail("warps_tried", warps);
   attribute.add_detail("cycles_by_warps", line.cycles);
   return attribute;
 }
 
 // Throws NotSupportedError if the device has no clusters of two blocks.
-ClusterLine by_cluster_size(Lab& lab, OperationId operation) {
+ClusterLine by_cluster_size(ProbeRunner& runner, OperationId operation) {
   ClusterLine found;
   OperationProgram program{.operation = operation};
   for (std::uint32_t size = 2; size <= kMaxClusterBlocks; size *= 2) {
     program.cluster_size = size;
     try {
-      const LineOfOperations line = line_of(lab, {program});
+      const LineOfOperations line = line_of(runner, {program});
       if (!found.of_two) {
-        found.of_two = attribute_of(lab, line, operations_per_round(program), "barriers_in_a_row");
+        found.of_two = attribute_of(runner, line, operations_per_round(program), "barriers_in_a_row");
         found.of_two->add_detail("sms", line.sms_of_first);
       }
       found.blocks.push_back(size);
@@ -137,55 +137,55 @@ ClusterLine by_cluster_size(Lab& lab, OperationId operation) {
 
 }  // namespace
 
-Attribute measure_barrier(Lab& lab) {
-  return barrier_by_warps(lab, {.operation = OperationId::kBarSync}, "barriers_in_a_row");
+Attribute measure_barrier(ProbeRunner& runner) {
+  return barrier_by_warps(runner, {.operation = OperationId::kBarSync}, "barriers_in_a_row");
 }
 
-Attribute measure_grid_barrier(Lab& lab) {
+Attribute measure_grid_barrier(ProbeRunner& runner) {
   Attribute attribute =
-      barrier_by_warps(lab, {.operation = OperationId::kBarrierGrid, .every_sm = true}, "barriers_in_a_row");
-  attribute.add_detail("blocks", static_cast<double>(lab.info().sm_count));
+      barrier_by_warps(runner, {.operation = OperationId::kBarrierGrid, .every_sm = true}, "barriers_in_a_row");
+  attribute.add_detail("blocks", static_cast<double>(runner.info().sm_count));
   return attribute;
 }
 
-Attribute measure_cluster_barrier(Lab& lab) {
-  ClusterLine line = by_cluster_size(lab, OperationId::kBarrierCluster);
+Attribute measure_cluster_barrier(ProbeRunner& runner) {
+  ClusterLine line = by_cluster_size(runner, OperationId::kBarrierCluster);
   Attribute attribute = std::move(*line.of_two);
   attribute.add_detail("blocks_tried", line.blocks);
   attribute.add_detail("cycles_by_blocks", line.cycles);
   // This barrier makes the blocks' writes visible to one another; the relaxed one, for comparison, does not.
-  attribute.add_detail("relaxed_cycles_by_blocks", by_cluster_size(lab, OperationId::kBarrierClusterRelaxed).cycles);
+  attribute.add_detail("relaxed_cycles_by_blocks", by_cluster_size(runner, OperationId::kBarrierClusterRelaxed).cycles);
   return attribute;
 }
 
-Attribute measure_jump(Lab& lab, OperationId operation) {
+Attribute measure_jump(ProbeRunner& runner, OperationId operation) {
   const OperationProgram program{.operation = operation};
-  return attribute_of(lab, line_of(lab, {program}), operations_per_round(program), "jumps_in_a_row");
+  return attribute_of(runner, line_of(runner, {program}), operations_per_round(program), "jumps_in_a_row");
 }
 
-SidesFinding measure_sides(Lab& lab) {
+DivergenceFinding measure_divergence(ProbeRunner& runner) {
   constexpr OperationId kOperation = OperationId::kFmaF32;
   std::vector<OperationProgram> programs = {{.operation = kOperation}};
-  std::vector<SidesSample> samples;
-  for (std::uint32_t sides = 2; sides <= lab.info().warp_size && sides <= kMaxOperationSides; sides *= 2) {
+  std::vector<DivergenceSample> samples;
+  for (std::uint32_t sides = 2; sides <= runner.info().warp_size && sides <= kMaxOperationSides; sides *= 2) {
     programs.push_back({.operation = kOperation, .sides = sides});
     samples.push_back({static_cast<double>(sides), 0});
   }
-  const std::vector<Rounds> rounds = rounds_of(lab, programs);
+  const std::vector<Rounds> rounds = rounds_of(runner, programs);
   for (std::size_t i = 0; i < samples.size(); ++i) samples[i].cycles = stats::median(rounds[i + 1].cycles);
   const double of_operation = stats::median(rounds.front().cycles) / operations_per_round(programs.front());
   const double alone = of_operation * operations_per_round(programs.back());
-  const Decision<SidesCost> cost = decide_sides(samples, alone);
+  const Decision<DivergenceCost> cost = decide_divergence(samples, alone);
   if (!cost.value) throw Inconclusive(cost.why_not);
-  SidesFinding finding{
-      measured(lab.conditions(), rounded_to_tenth(cost.value->cycles), "cycles",
+  DivergenceFinding finding{
+      measured(runner.conditions(), rounded_to_tenth(cost.value->cycles), "cycles",
                stats::Interval{std::min(rounded_to_tenth(cost.value->cycles), cost.value->interval.low),
                                std::max(rounded_to_tenth(cost.value->cycles), cost.value->interval.high)},
                "divergent_paths"),
-      measured(lab.conditions(), cost.value->interleave, "", std::nullopt, "divergent_paths")};
+      measured(runner.conditions(), cost.value->interleave, "", std::nullopt, "divergent_paths")};
   std::vector<double> sides;
   std::vector<double> cycles;
-  for (const SidesSample& sample : samples) {
+  for (const DivergenceSample& sample : samples) {
     sides.push_back(sample.sides);
     cycles.push_back(rounded(sample.cycles));
   }

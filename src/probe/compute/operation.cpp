@@ -29,9 +29,9 @@ namespace gputopo::probe {
 namespace {
 
 // Keeps the rounded value within its interval.
-Attribute rounded_attribute(const Lab& lab, double value, const PerOperation& found, const char* unit,
+Attribute rounded_attribute(const ProbeRunner& runner, double value, const PerOperation& found, const char* unit,
                             const char* method) {
-  return measured(lab.conditions(), value, unit,
+  return measured(runner.conditions(), value, unit,
                   stats::Interval{std::min(found.interval.low, value), std::max(found.interval.high, value)}, method);
 }
 
@@ -59,7 +59,7 @@ class Operation {
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
       OperationParameters parameters = parameters_;
-      if (warps_together(info_of(id_).type) > 1) parameters.loop_cycles += parameters.wait_cycles;
+      if (warps_per_operation(info_of(id_).type) > 1) parameters.loop_cycles += parameters.wait_cycles;
       latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters);
     } else {
       const Decision<PerOperation> rate = outcome.throughput(lanes_, parameters_);
@@ -134,9 +134,9 @@ class Operation {
     return !rates_.empty() && probe::is_nearly_full(id_, best().second.value);
   }
 
-  [[nodiscard]] OperationFinding finding(const Lab& lab) const {
+  [[nodiscard]] OperationFinding finding(const ProbeRunner& runner) const {
     if (absent_) return {*absent_, *absent_};
-    return {latency(lab), throughput(lab)};
+    return {latency(runner), throughput(runner)};
   }
 
  private:
@@ -169,25 +169,25 @@ class Operation {
     return trials;
   }
 
-  [[nodiscard]] Attribute latency(const Lab& lab) const {
+  [[nodiscard]] Attribute latency(const ProbeRunner& runner) const {
     if (!latency_.value) return unavailable(Reason::kInconclusive, latency_.why_not);
     const double cycles = latency_.value->value;
     // Above a thousand cycles too, half a cycle shows.
     const double shown = cycles < 1000 ? four_digits(cycles) : std::round(10 * cycles) / 10;
-    Attribute attribute = rounded_attribute(lab, shown, *latency_.value, "cycles", "chain_of_operations");
+    Attribute attribute = rounded_attribute(runner, shown, *latency_.value, "cycles", "chain_of_operations");
     latency_of_.add_code(parameters_, attribute);
     return attribute;
   }
 
-  [[nodiscard]] Attribute throughput(const Lab& lab) const {
+  [[nodiscard]] Attribute throughput(const ProbeRunner& runner) const {
     if (rates_.empty()) return unavailable(Reason::kInconclusive, why_no_rate_);
     const auto& [outcome, rate] = best();
-    Attribute attribute = rounded_attribute(lab, four_digits(rate.value), rate, "ops/clk", "chains_of_all_warps");
+    Attribute attribute = rounded_attribute(runner, four_digits(rate.value), rate, "ops/clk", "chains_of_all_warps");
     attribute.add_detail("warps", static_cast<std::int64_t>(outcome.trial.warps));
     attribute.add_detail("chains_per_warp", static_cast<std::int64_t>(outcome.trial.streams));
     attribute.add_detail("arithmetic_per_lane", static_cast<std::int64_t>(info_of(id_).arithmetic));
-    const double arithmetic = rate.value * info_of(id_).arithmetic * lab.info().sm_count;
-    attribute.add_detail("peak_ops_per_second", four_digits(arithmetic * lab.conditions().sm_clock_mhz() * 1e6));
+    const double arithmetic = rate.value * info_of(id_).arithmetic * runner.info().sm_count;
+    attribute.add_detail("peak_ops_per_second", four_digits(arithmetic * runner.conditions().sm_clock_mhz() * 1e6));
     add_warps(rate.value, attribute);
     outcome.add_code(parameters_, attribute);
     if (!undecided().empty()) {
@@ -234,27 +234,29 @@ class Operation {
 
 }  // namespace
 
-std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations) {
+std::vector<Attribute> measure_operation_latencies(ProbeRunner& runner, std::span<const OperationId> operations) {
   std::map<OperationId, Operation> found;
   std::vector<OperationTrial> trials;
   for (const OperationId id : operations) {
-    found.emplace(id, Operation(id, lab.info().warp_size, {}));
+    found.emplace(id, Operation(id, runner.info().warp_size, {}));
     trials.push_back(latency_trial(id));
   }
-  for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  for (const OperationOutcome& outcome : run_trials(runner, trials)) found.at(outcome.trial.operation).add(outcome);
   trials.clear();
   for (const OperationId id : operations) {
     if (found.at(id).lacks_latency()) trials.push_back(longer_latency_trial(id));
   }
-  for (const OperationOutcome& outcome : run_more_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  for (const OperationOutcome& outcome : run_more_trials(runner, trials))
+    found.at(outcome.trial.operation).add(outcome);
   std::vector<Attribute> latencies;
-  for (const OperationId id : operations) latencies.push_back(found.at(id).finding(lab).latency);
+  for (const OperationId id : operations) latencies.push_back(found.at(id).finding(runner).latency);
   return latencies;
 }
 
 namespace {
 
-void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::map<OperationId, Operation>& found) {
+void run_doubtful_again(ProbeRunner& runner, std::span<const OperationId> operations,
+                        std::map<OperationId, Operation>& found) {
   std::vector<OperationTrial> trials;
   // If the maximum was a disturbance, other trials come near the new maximum.
   constexpr int kMostPasses = 3;
@@ -265,7 +267,7 @@ void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::
       trials.insert(trials.end(), again.begin(), again.end());
     }
     if (trials.empty()) break;
-    for (const OperationOutcome& outcome : run_trials(lab, trials))
+    for (const OperationOutcome& outcome : run_trials(runner, trials))
       found.at(outcome.trial.operation).add_again(outcome);
   }
   for (int pass = 0; pass < kMostPasses; ++pass) {
@@ -273,33 +275,33 @@ void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::
     for (const OperationId id : operations) {
       std::ranges::move(found.at(id).to_run_longer(), std::back_inserter(trials));
     }
-    for (const OperationOutcome& outcome : run_more_trials(lab, trials))
+    for (const OperationOutcome& outcome : run_more_trials(runner, trials))
       found.at(outcome.trial.operation).add_longer(outcome);
   }
 }
 
 }  // namespace
 
-std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
+std::vector<OperationFinding> measure_operations(ProbeRunner& runner, std::span<const OperationId> operations) {
   const OperationParameters parameters;
-  const std::uint32_t warps = most_operation_warps(lab.info());
+  const std::uint32_t warps = most_operation_warps(runner.info());
   std::map<OperationId, Operation> found;
   std::vector<OperationTrial> trials;
   for (const OperationId id : operations) {
-    found.emplace(id, Operation(id, lab.info().warp_size, parameters));
+    found.emplace(id, Operation(id, runner.info().warp_size, parameters));
     const std::vector<OperationTrial> own = first_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }
-  for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  for (const OperationOutcome& outcome : run_trials(runner, trials)) found.at(outcome.trial.operation).add(outcome);
   trials.clear();
   for (const OperationId id : operations) {
     if (found.at(id).lacks_latency()) trials.push_back(longer_latency_trial(id));
-    if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
+    if (!found.at(id).is_bound_by_latency() || warps_per_operation(info_of(id).type) > 1) continue;
     const std::vector<OperationTrial> own = further_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }
   if (!trials.empty()) {
-    for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+    for (const OperationOutcome& outcome : run_trials(runner, trials)) found.at(outcome.trial.operation).add(outcome);
   }
   trials.clear();
   for (const OperationId id : operations) {
@@ -307,13 +309,14 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
     const std::vector<OperationTrial> own = last_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }
-  for (const OperationOutcome& outcome : run_more_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
-  run_doubtful_again(lab, operations, found);
+  for (const OperationOutcome& outcome : run_more_trials(runner, trials))
+    found.at(outcome.trial.operation).add(outcome);
+  run_doubtful_again(runner, operations, found);
   std::vector<OperationFinding> findings;
   for (const OperationId id : operations) {
-    findings.push_back(found.at(id).finding(lab));
-    lab.log(fmt::format("{}: {} cycles, {} per clock", to_string(id), findings.back().latency.number().value_or(0),
-                        findings.back().throughput.number().value_or(0)));
+    findings.push_back(found.at(id).finding(runner));
+    runner.log(fmt::format("{}: {} cycles, {} per clock", to_string(id), findings.back().latency.number().value_or(0),
+                           findings.back().throughput.number().value_or(0)));
   }
   return findings;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gputopo/operation.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
@@ -16,9 +16,11 @@ struct OperationFinding {
 
 // One finding per operation, in order. Throws NotSupportedError if the device cannot run such programs. A single
 // operation that the device lacks, or that the samples do not decide, has its reason instead.
-[[nodiscard]] std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations);
+[[nodiscard]] std::vector<OperationFinding> measure_operations(ProbeRunner& runner,
+                                                               std::span<const OperationId> operations);
 
 // Only their latencies, in the same way.
-[[nodiscard]] std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations);
+[[nodiscard]] std::vector<Attribute> measure_operation_latencies(ProbeRunner& runner,
+                                                                 std::span<const OperationId> operations);
 
 }  // namespace gputopo::probe

@@ -41,9 +41,9 @@ RoundTimes times_of_quickest(std::span<const OperationResult> results, std::uint
   return times;
 }
 
-std::vector<OperationOutcome> run_together(Lab& lab, const std::vector<OperationTrial>& trials) {
+std::vector<OperationOutcome> run_together(ProbeRunner& runner, const std::vector<OperationTrial>& trials) {
   // Skips operations that no GPU of this kind has, because recordings do not contain them.
-  const auto refusal_of = [&info = lab.info()](OperationId id) {
+  const auto refusal_of = [&info = runner.info()](OperationId id) {
     return refusal_by_capability(info.compute_capability_major, info.compute_capability_minor, info_of(id));
   };
   std::vector<OperationProgram> programs;
@@ -52,7 +52,7 @@ std::vector<OperationOutcome> run_together(Lab& lab, const std::vector<Operation
     programs.insert(programs.end(), trial.copies, trial.program(trial.few_rounds()));
     programs.insert(programs.end(), trial.copies, trial.program(trial.many_rounds()));
   }
-  const std::vector<OperationResult> results = lab.operation(programs);
+  const std::vector<OperationResult> results = runner.operation(programs);
   std::vector<OperationOutcome> outcomes;
   std::size_t next = 0;
   for (const OperationTrial& trial : trials) {
@@ -72,9 +72,9 @@ std::vector<OperationOutcome> run_together(Lab& lab, const std::vector<Operation
 }  // namespace
 
 // A recording made before some operations existed has the others, so after an error each runs by itself.
-std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTrial>& trials) {
+std::vector<OperationOutcome> run_trials(ProbeRunner& runner, const std::vector<OperationTrial>& trials) {
   try {
-    return run_together(lab, trials);
+    return run_together(runner, trials);
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceMemoryError&) {
@@ -85,7 +85,7 @@ std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTr
     std::vector<OperationOutcome> outcomes;
     for (const auto& [id, own] : apart) {
       if (apart.size() > 1) {
-        std::ranges::move(run_trials(lab, own), std::back_inserter(outcomes));
+        std::ranges::move(run_trials(runner, own), std::back_inserter(outcomes));
         continue;
       }
       const bool is_word = dynamic_cast<const NotSupportedError*>(&error) != nullptr;  // the device says so
@@ -96,14 +96,14 @@ std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTr
   }
 }
 
-std::vector<OperationOutcome> run_more_trials(Lab& lab, const std::vector<OperationTrial>& trials) {
+std::vector<OperationOutcome> run_more_trials(ProbeRunner& runner, const std::vector<OperationTrial>& trials) {
   if (trials.empty()) return {};
   try {
-    return run_together(lab, trials);
+    return run_together(runner, trials);
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    lab.log(fmt::format("no further trials of operations: {}", error.what()));
+    runner.log(fmt::format("no further trials of operations: {}", error.what()));
     return {};
   }
 }
@@ -153,7 +153,7 @@ double width_of(double per_clk) {
 bool is_nearly_full(OperationId operation, double per_clk) {
   constexpr double kFull = 0.98;
   const OperandType type = info_of(operation).type;
-  return registers_of(type) == 1 && warps_together(type) == 1 && per_clk < kFull * width_of(per_clk);
+  return registers_of(type) == 1 && warps_per_operation(type) == 1 && per_clk < kFull * width_of(per_clk);
 }
 
 }  // namespace gputopo::probe

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/compute/operation_decision.h"
 #include "probe/compute/operation_trials.h"
 
@@ -32,9 +32,10 @@ struct OperationOutcome {
 };
 
 // Outcomes in any order. Throws only what ends a run; the outcome of an operation that the device lacks is a refusal.
-[[nodiscard]] std::vector<OperationOutcome> run_trials(Lab& lab, const std::vector<OperationTrial>& trials);
+[[nodiscard]] std::vector<OperationOutcome> run_trials(ProbeRunner& runner, const std::vector<OperationTrial>& trials);
 // Runs trials that may add to known results. Returns none of them if the device cannot run them.
-[[nodiscard]] std::vector<OperationOutcome> run_more_trials(Lab& lab, const std::vector<OperationTrial>& trials);
+[[nodiscard]] std::vector<OperationOutcome> run_more_trials(ProbeRunner& runner,
+                                                            const std::vector<OperationTrial>& trials);
 
 // The width of a unit, a power of two, that comes close to this rate; 0: the rate is close to none, and the width is
 // unknown. The interval of a throughput may reach slightly beyond the width.

@@ -20,39 +20,39 @@ namespace {
 // Conditions of a burst that is just long enough to measure its own clock: a launch under 200 us reports the clock of
 // the launch before, which may have run matrices, and in longer launches matrices lower the clock further. Empty if
 // the device cannot run the burst.
-std::optional<Conditions> clock_of_burst(const Lab& lab, const OperationTrial& trial, double per_clk) {
+std::optional<Conditions> clock_of_burst(const ProbeRunner& runner, const OperationTrial& trial, double per_clk) {
   constexpr double kBurstSeconds = 220e-6;
   if (per_clk <= 0) return std::nullopt;
-  const double cycles = kBurstSeconds * lab.conditions().sm_clock_mhz() * 1e6;
+  const double cycles = kBurstSeconds * runner.conditions().sm_clock_mhz() * 1e6;
   OperationProgram program = trial.program(1);
   const double of_round =
-      operations_per_round(program) * static_cast<double>(trial.warps) * lab.info().warp_size / per_clk;
+      operations_per_round(program) * static_cast<double>(trial.warps) * runner.info().warp_size / per_clk;
   program.rounds = static_cast<std::uint32_t>(std::clamp<double>(std::ceil(cycles / of_round), 1, kMaxOperationRounds));
-  Lab own = lab.another();
+  ProbeRunner own = runner.another();
   try {
     static_cast<void>(own.operation({program}));
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    lab.log(fmt::format("the SM clock of this operation was not measured separately: {}", error.what()));
+    runner.log(fmt::format("the SM clock of this operation was not measured separately: {}", error.what()));
     return std::nullopt;
   }
   return own.conditions();
 }
 
-void set_peak(const Lab& lab, const Conditions& conditions, const OperationOutcome& outcome,
+void set_peak(const ProbeRunner& runner, const Conditions& conditions, const OperationOutcome& outcome,
               const OperationParameters& parameters, PeakFinding& finding) {
   if (!outcome.first.refusal.empty()) {
     finding.peak = unavailable(outcome.why_refused, outcome.first.refusal);
     return;
   }
-  const Decision<PerOperation> rate = outcome.throughput(lab.info().warp_size, parameters);
+  const Decision<PerOperation> rate = outcome.throughput(runner.info().warp_size, parameters);
   if (!rate.value) {
     finding.peak = unavailable(Reason::kInconclusive, rate.why_not);
     return;
   }
   const double arithmetic = info_of(finding.operation).arithmetic;
-  const double a_second = arithmetic * lab.info().sm_count * conditions.sm_clock_mhz() * 1e6;
+  const double a_second = arithmetic * runner.info().sm_count * conditions.sm_clock_mhz() * 1e6;
   const double value = four_digits(rate.value->value * a_second);
   finding.arithmetic_per_clk = rate.value->value * arithmetic;
   finding.peak = measured(conditions, value, "",
@@ -70,29 +70,29 @@ void set_peak(const Lab& lab, const Conditions& conditions, const OperationOutco
 
 }  // namespace
 
-std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations) {
+std::vector<PeakFinding> measure_peaks(ProbeRunner& runner, std::span<const OperationId> operations) {
   const OperationParameters parameters;
-  const std::vector<OperationTrial> trials = peak_trials(lab.info(), operations);
+  const std::vector<OperationTrial> trials = peak_trials(runner.info(), operations);
   std::map<OperationId, std::pair<OperationTrial, double>> best;
   std::vector<PeakFinding> findings;
   const auto take = [&](const OperationOutcome& outcome) {
-    const Decision<PerOperation> rate = outcome.throughput(lab.info().warp_size, parameters);
+    const Decision<PerOperation> rate = outcome.throughput(runner.info().warp_size, parameters);
     const bool counts = outcome.first.refusal.empty() && rate.value && !outcome.is_merged(parameters);
     const double value = counts ? rate.value->value : 0;
     const auto [known, is_new] = best.try_emplace(outcome.trial.operation, outcome.trial, value);
     if (value > known->second.second) known->second = {outcome.trial, value};
   };
-  for (const OperationOutcome& outcome : run_trials(lab, trials)) take(outcome);
+  for (const OperationOutcome& outcome : run_trials(runner, trials)) take(outcome);
   std::vector<OperationTrial> more;
   for (const auto& [id, trial_and_rate] : best) {
     if (!is_nearly_full(id, trial_and_rate.second)) continue;
-    const std::vector<OperationTrial> own = last_trials(id, most_operation_warps(lab.info()));
+    const std::vector<OperationTrial> own = last_trials(id, most_operation_warps(runner.info()));
     more.insert(more.end(), own.begin(), own.end());
   }
-  for (const OperationOutcome& outcome : run_more_trials(lab, more)) take(outcome);
+  for (const OperationOutcome& outcome : run_more_trials(runner, more)) take(outcome);
   // Each best trial runs again with conditions of its own, because matrix units lower the clock.
   for (const auto& [id, trial_and_rate] : best) {
-    Lab own = lab.another();
+    ProbeRunner own = runner.another();
     findings.push_back({id, trial_and_rate.first.program(1), 0, {}});
     const OperationOutcome outcome = run_trials(own, {trial_and_rate.first}).front();
     const std::optional<Conditions> burst = clock_of_burst(own, trial_and_rate.first, trial_and_rate.second);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gputopo/operation.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
@@ -18,6 +18,6 @@ struct PeakFinding {
 
 // The peak rate of all SMs for each operation, at the clock of its run. One batch for all, because the device compiles
 // many kernels at a time.
-[[nodiscard]] std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations);
+[[nodiscard]] std::vector<PeakFinding> measure_peaks(ProbeRunner& runner, std::span<const OperationId> operations);
 
 }  // namespace gputopo::probe

@@ -6,8 +6,8 @@ namespace gputopo::probe {
 namespace {
 
 // Most warps of a block. Some operations take the registers of many warps.
-std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
-  return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
+std::uint32_t max_warps(OperationId operation, std::uint32_t of_block) {
+  return warps_per_operation(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
 }
 
 // With half of the warps, and with all.
@@ -27,7 +27,7 @@ std::vector<OperationTrial> trials_of_chains(OperationId operation, std::uint32_
 
 OperationTrial latency_trial(OperationId operation) {
   return {.operation = operation,
-          .warps = warps_together(info_of(operation).type),
+          .warps = warps_per_operation(info_of(operation).type),
           .every_sm = false,
           .copies = OperationTrial::kCopies};
 }
@@ -39,8 +39,8 @@ OperationTrial longer_latency_trial(OperationId operation) {
 }
 
 std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block) {
-  const std::uint32_t warps = most_warps(operation, of_block);
-  const std::uint32_t fewest = warps_together(info_of(operation).type);
+  const std::uint32_t warps = max_warps(operation, of_block);
+  const std::uint32_t fewest = warps_per_operation(info_of(operation).type);
   std::vector<OperationTrial> trials = {latency_trial(operation)};
   for (std::uint32_t some = fewest; some < warps; some *= 2) {
     trials.push_back({.operation = operation, .warps = some, .rounds_factor = OperationTrial::kLongFactor});
@@ -63,9 +63,9 @@ std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t war
 std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
   std::vector<OperationTrial> trials;
   for (const OperationId id : operations) {
-    const std::uint32_t warps = most_warps(id, most_operation_warps(info));
+    const std::uint32_t warps = max_warps(id, most_operation_warps(info));
     trials.push_back({.operation = id, .warps = warps, .copies = OperationTrial::kCopies});
-    if (warps_together(info_of(id).type) > 1) continue;
+    if (warps_per_operation(info_of(id).type) > 1) continue;
     trials.push_back(
         {.operation = id, .warps = warps, .streams = OperationTrial::kStreams, .copies = OperationTrial::kCopies});
   }

@@ -71,13 +71,13 @@ std::vector<Pair> pairs_of(std::span<const Representative> operations) {
 }
 
 // Cycles of a pair of operations on `warps` warps; empty if the device lacks one of them.
-std::vector<std::optional<double>> times_of(Lab& lab, const std::vector<Pair>& pairs, std::uint32_t warps) {
+std::vector<std::optional<double>> times_of(ProbeRunner& runner, const std::vector<Pair>& pairs, std::uint32_t warps) {
   std::vector<OperationProgram> programs;
   for (const auto& [one, other] : pairs) {
     programs.push_back(program_of(one, other, warps, kFewPipeRounds));
     programs.push_back(program_of(one, other, warps, kManyPipeRounds));
   }
-  const std::vector<OperationResult> results = lab.operation(programs);
+  const std::vector<OperationResult> results = runner.operation(programs);
   std::vector<std::optional<double>> times;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const OperationResult& few = results[2 * i];
@@ -118,10 +118,10 @@ struct Alone {
   std::vector<std::string> not_full;
 };
 
-Alone run_alone(Lab& lab, std::uint32_t warps) {
+Alone run_alone(ProbeRunner& runner, std::uint32_t warps) {
   const std::vector<Pair> asked = singles();
-  const std::vector<std::optional<double>> of_all = times_of(lab, asked, warps);
-  const std::vector<std::optional<double>> of_half = times_of(lab, asked, std::max(1u, warps / 2));
+  const std::vector<std::optional<double>> of_all = times_of(runner, asked, warps);
+  const std::vector<std::optional<double>> of_half = times_of(runner, asked, std::max(1u, warps / 2));
   Alone alone;
   for (std::size_t i = 0; i < of_all.size(); ++i) {
     if (!of_all[i] || !of_half[i] || *of_half[i] <= 0) continue;
@@ -136,10 +136,10 @@ Alone run_alone(Lab& lab, std::uint32_t warps) {
 }
 
 // As in PairTimes::mixed.
-std::vector<std::vector<double>> run_mixed(Lab& lab, const std::vector<Representative>& operations,
+std::vector<std::vector<double>> run_mixed(ProbeRunner& runner, const std::vector<Representative>& operations,
                                            std::uint32_t warps) {
   const std::size_t count = operations.size();
-  const std::vector<std::optional<double>> of_pairs = times_of(lab, pairs_of(operations), warps);
+  const std::vector<std::optional<double>> of_pairs = times_of(runner, pairs_of(operations), warps);
   std::vector<std::vector<double>> mixed(count, std::vector<double>(count, 0));
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -174,17 +174,17 @@ std::vector<Program> expected_of_pipes() {
   return programs;
 }
 
-Attribute measure_pipes(Lab& lab) {
-  const std::uint32_t warps = most_operation_warps(lab.info());
-  const Alone alone = run_alone(lab, warps);
+Attribute measure_pipes(ProbeRunner& runner) {
+  const std::uint32_t warps = most_operation_warps(runner.info());
+  const Alone alone = run_alone(runner, warps);
   if (alone.operations.size() < 2) {
     throw NotSupportedError(
         "fewer than two of the tested operations are supported by this device and saturate an execution unit");
   }
-  const Pipes pipes = decide_pipes({alone.times, run_mixed(lab, alone.operations, warps)});
+  const Pipes pipes = decide_pipes({alone.times, run_mixed(runner, alone.operations, warps)});
   std::vector<std::string> units;
   std::vector<double> widths;
-  const double lanes = static_cast<double>(warps) * lab.info().warp_size;
+  const double lanes = static_cast<double>(warps) * runner.info().warp_size;
   for (const std::vector<std::size_t>& group : pipes.groups) {
     units.push_back(names_of(group, alone.operations));
     double least = alone.times[group.front()];
@@ -194,7 +194,7 @@ Attribute measure_pipes(Lab& lab) {
   std::vector<std::string> names;
   for (const Representative& operation : alone.operations) names.emplace_back(to_string(operation.operation));
 
-  Attribute attribute = measured(lab.conditions(), units, "", std::nullopt, "pairs_of_operations");
+  Attribute attribute = measured(runner.conditions(), units, "", std::nullopt, "pairs_of_operations");
   attribute.add_detail("lanes_per_clk", widths);
   if (!pipes.partly.empty()) attribute.add_detail("partly_shared_pairs", names_of(pipes.partly, alone.operations));
   if (!pipes.across.empty()) {
@@ -206,7 +206,7 @@ Attribute measure_pipes(Lab& lab) {
   if (!pipes.undecided.empty()) attribute.add_detail("undecided_pairs", names_of(pipes.undecided, alone.operations));
   if (!alone.not_full.empty()) attribute.add_detail("below_unit_throughput", alone.not_full);
   attribute.add_detail("operations", names);
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(pipes));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(pipes));
   return attribute;
 }
 

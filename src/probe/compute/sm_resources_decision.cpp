@@ -36,13 +36,13 @@ void add_edges(const WarpsByRegisters& warps, std::vector<RegisterEdge>& edges) 
 
 // Registers of an SM, at least and at most, if threads get multiples of `step`.
 stats::Interval registers_with(std::span<const RegisterSample> samples, std::uint32_t step, std::uint32_t lanes,
-                               std::uint32_t most_warps, std::uint32_t most_blocks) {
+                               std::uint32_t max_warps, std::uint32_t most_blocks) {
   stats::Interval all{0, INFINITY};
   for (const RegisterSample& sample : samples) {
     const auto of_warp = static_cast<double>(round_up(sample.registers, step) * lanes);
     const std::uint32_t more = sample.warps + sample.warps_of_block;
     all.low = std::max(all.low, sample.warps * of_warp);
-    if (more <= most_warps && more <= most_blocks * sample.warps_of_block) {
+    if (more <= max_warps && more <= most_blocks * sample.warps_of_block) {
       all.high = std::min(all.high, more * of_warp - 1);
     }
   }
@@ -52,7 +52,7 @@ stats::Interval registers_with(std::span<const RegisterSample> samples, std::uin
 }  // namespace
 
 Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples, std::uint32_t lanes,
-                                        std::uint32_t most_warps, std::uint32_t most_blocks) {
+                                        std::uint32_t max_warps, std::uint32_t most_blocks) {
   std::map<std::uint32_t, WarpsByRegisters> by_block;
   for (const RegisterSample& sample : samples) {
     if (sample.registers == 0) return {.why_not = "the compiler does not report how many registers it allocated"};
@@ -70,7 +70,7 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
   for (std::uint32_t step = 1; step <= kMostStep; ++step) {
     const bool has_edges =
         std::ranges::all_of(edges, [&](const RegisterEdge& edge) { return edge.last / step * step >= edge.first; });
-    const stats::Interval registers = registers_with(samples, step, lanes, most_warps, most_blocks);
+    const stats::Interval registers = registers_with(samples, step, lanes, max_warps, most_blocks);
     if (has_edges && registers.low <= registers.high) possible.push_back({step * lanes, registers});
   }
   if (possible.empty()) return {.why_not = "no allocation unit explains how many warps fit at each register count"};
@@ -178,13 +178,13 @@ ClockGroups clock_groups(std::span<const ClockReading> readings, double cycles_p
   return groups;
 }
 
-Decision<SidesCost> decide_sides(std::span<const SidesSample> samples, double alone_cycles,
-                                 const SidesParameters& parameters) {
+Decision<DivergenceCost> decide_divergence(std::span<const DivergenceSample> samples, double alone_cycles,
+                                           const SidesParameters& parameters) {
   constexpr std::size_t kFewest = 3;
   if (samples.size() < kFewest)
     return {.why_not = "fewer than three branches with different numbers of sides were timed"};
-  const SidesSample& first = samples.front();
-  const SidesSample& last = samples.back();
+  const DivergenceSample& first = samples.front();
+  const DivergenceSample& last = samples.back();
   if (last.cycles <= first.cycles) return {.why_not = "a branch with more sides took no longer than one with fewer"};
   const double of_side = (last.cycles - first.cycles) / (last.sides - first.sides);
   double low = of_side;
@@ -200,9 +200,9 @@ Decision<SidesCost> decide_sides(std::span<const SidesSample> samples, double al
     low = std::min(low, between);
     high = std::max(high, between);
   }
-  return {.value = SidesCost{of_side - alone_cycles,
-                             {low - alone_cycles, high - alone_cycles},
-                             of_side < parameters.beside * alone_cycles}};
+  return {.value = DivergenceCost{of_side - alone_cycles,
+                                  {low - alone_cycles, high - alone_cycles},
+                                  of_side < parameters.beside * alone_cycles}};
 }
 
 }  // namespace gputopo::probe

@@ -26,10 +26,10 @@ struct RegisterFile {
 };
 
 // If the number of warps falls from one number of registers to the next, a unit is full. The file has at least what
-// all warps get, and less than one more block needs, unless `most_blocks` or `most_warps` of an SM limits the blocks.
+// all warps get, and less than one more block needs, unless `most_blocks` or `max_warps` of an SM limits the blocks.
 // Blocks have as many warps as there are schedulers, or a multiple. Undecided if several units explain all samples.
 [[nodiscard]] Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples, std::uint32_t lanes,
-                                                      std::uint32_t most_warps, std::uint32_t most_blocks);
+                                                      std::uint32_t max_warps, std::uint32_t most_blocks);
 
 // ---- Shared memory ----
 
@@ -96,19 +96,19 @@ struct SidesParameters {
 };
 
 // Cycles of a round in which the lanes diverge to `sides` sides.
-struct SidesSample {
+struct DivergenceSample {
   double sides = 0;
   double cycles = 0;
 };
 
-struct SidesCost {
+struct DivergenceCost {
   double cycles = 0;  // of each further side, beyond its operations
   stats::Interval interval;
   bool interleave = false;  // sides run while others wait: a further side costs less than its operations
 };
 
 // `alone_cycles`: the cycles of one side's operations.
-[[nodiscard]] Decision<SidesCost> decide_sides(std::span<const SidesSample> samples, double alone_cycles,
-                                               const SidesParameters& parameters = {});
+[[nodiscard]] Decision<DivergenceCost> decide_divergence(std::span<const DivergenceSample> samples, double alone_cycles,
+                                                         const SidesParameters& parameters = {});
 
 }  // namespace gputopo::probe

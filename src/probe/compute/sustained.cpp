@@ -21,14 +21,14 @@ constexpr double kMostLaunches = 2048;
 
 }  // namespace
 
-Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
+Attribute measure_sustained(ProbeRunner& runner, const PeakFinding& peak) {
   const std::optional<double> most = peak.peak.number();
   if (!most) return unavailable(peak.peak.reason, peak.peak.detail);
   const SustainedParameters parameters;
   OperationProgram program = peak.program;
   program.metered = true;
   const double of_round = 1.0 * info_of(program.operation).arithmetic * operations_per_round(program) * program.warps *
-                          lab.info().warp_size * lab.info().sm_count;
+                          runner.info().warp_size * runner.info().sm_count;
   const double rounds = std::clamp<double>(kLaunchSeconds * *most / of_round, 1, kMaxOperationRounds);
   program.rounds = std::bit_floor(static_cast<std::uint32_t>(rounds));
   while (program.rounds > 1 && most_cycles(program) > kMaxOperationCycles) program.rounds /= 2;
@@ -39,7 +39,7 @@ Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
   std::vector<SustainedLaunch> launches;
   Conditions conditions;
   while (launches.size() < count) {
-    Lab own = lab.another();
+    ProbeRunner own = runner.another();
     const std::vector<OperationResult> results =
         own.operation(std::vector<OperationProgram>(std::min(of_batch, count - launches.size()), program));
     conditions.add(own.conditions());

@@ -22,12 +22,12 @@ struct DriftWatchParameters {
 constexpr DriftWatchParameters kDriftWatchParameters;
 
 // A small array in L2 if loads can bypass L1: noise is a smaller part of longer loads.
-ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
+ChaseProgram reference_program(const DeviceSession& bench, const ProbeRunner& runner) {
   Site site;
   ChaseArray array = make_array(site, bench.parameters().tiny_bytes, kMinimumStrideBytes);
   if (bench.has_space(Space::kGlobalBypassL1)) {
     site.space = Space::kGlobalBypassL1;
-    const std::uint64_t most = lab.last_cache_bytes() / kDriftWatchParameters.cache_divisor;
+    const std::uint64_t most = runner.last_cache_bytes() / kDriftWatchParameters.cache_divisor;
     array = make_array(site,
                        std::clamp(kDriftWatchParameters.bytes, bench.parameters().tiny_bytes,
                                   std::max(most, bench.parameters().tiny_bytes)),
@@ -41,22 +41,22 @@ ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
 }  // namespace
 
 void DriftWatch::look() {
-  if (!cycles_.empty() && bench_.programs_run() < programs_at_look_ + kDriftWatchParameters.programs) return;
+  if (!cycles_.empty() && session_.programs_run() < programs_at_look_ + kDriftWatchParameters.programs) return;
   look_again();
 }
 
 void DriftWatch::look_again() {
   if (!is_possible_) return;
   try {
-    Lab lab(bench_);
-    const std::vector<ChaseResult> results = lab.chase({reference_program(bench_, lab)});
+    ProbeRunner runner(session_);
+    const std::vector<ChaseResult> results = runner.chase({reference_program(session_, runner)});
     cycles_.push_back(untimed_latency(results.front(), 1));
-    bench_.log(fmt::format("drift: {:.2f} cycles", cycles_.back()));
+    session_.log(fmt::format("drift: {:.2f} cycles", cycles_.back()));
   } catch (const Error& error) {
-    bench_.log(fmt::format("drift: {}", error.what()));
+    session_.log(fmt::format("drift: {}", error.what()));
     is_possible_ = false;
   }
-  programs_at_look_ = bench_.programs_run();
+  programs_at_look_ = session_.programs_run();
 }
 
 }  // namespace gputopo::probe

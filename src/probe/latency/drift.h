@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
 class DriftWatch {
  public:
-  explicit DriftWatch(Bench& bench) : bench_(bench) {}
+  explicit DriftWatch(DeviceSession& bench) : session_(bench) {}
 
   // Looks if enough programs have run since the last look. Stops asking a device that failed once.
   void look();
@@ -20,7 +20,7 @@ class DriftWatch {
   [[nodiscard]] const std::vector<double>& cycles() const { return cycles_; }
 
  private:
-  Bench& bench_;
+  DeviceSession& session_;
   std::vector<double> cycles_;
   std::uint64_t programs_at_look_ = 0;
   bool is_possible_ = true;

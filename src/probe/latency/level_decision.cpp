@@ -73,7 +73,7 @@ stats::Histogram histogram_of(std::span<const std::uint32_t> latencies_cycles) {
   return histogram;
 }
 
-bool are_told(const stats::Histogram& loads, const LatencyBand& band, const CountedLatencyParameters& parameters) {
+bool are_resolved(const stats::Histogram& loads, const LatencyBand& band, const CountedLatencyParameters& parameters) {
   constexpr double kLastBinCycles = (kHistogramBins - 1) * kHistogramBinCycles;
   if (loads.size() != kHistogramBins || band.high_cycles <= kLastBinCycles) return true;
   const double in_band = 1 - stats::fraction_below(loads, band.low_cycles);

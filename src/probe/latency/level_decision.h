@@ -57,8 +57,8 @@ struct CountedLatencyParameters {
 [[nodiscard]] stats::Histogram histogram_of(std::span<const std::uint32_t> latencies_cycles);
 
 // Whether the histogram shows how long the loads of the band took: a device's last bin counts all longer loads.
-[[nodiscard]] bool are_told(const stats::Histogram& loads, const LatencyBand& band,
-                            const CountedLatencyParameters& parameters = {});
+[[nodiscard]] bool are_resolved(const stats::Histogram& loads, const LatencyBand& band,
+                                const CountedLatencyParameters& parameters = {});
 
 struct FarLatencyParameters {
   // Quantile at which the slowest loads are cut off. Larger values include outliers.

@@ -88,9 +88,9 @@ struct Evictor {
   }
 };
 
-Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_bytes) {
-  std::uint64_t bytes = lab.last_cache_evictor_bytes();
-  if (!lab.tells_last_cache()) {
+Evictor make_evictor(const ProbeRunner& runner, const Survey& survey, std::uint64_t stride_bytes) {
+  std::uint64_t bytes = runner.last_cache_evictor_bytes();
+  if (!runner.is_last_cache_reported()) {
     bytes = std::max(bytes, static_cast<std::uint64_t>(kMemoryLatencyParameters.evictor_held * held_bytes(survey)));
   }
   return {make_array(survey.site, bytes, stride_bytes)};
@@ -98,32 +98,33 @@ Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_
 
 // An evictor that is `times` times as long: more sweeps, or a larger array if the last cache has no reported size and
 // may exceed the array. Empty if there is too little memory.
-std::optional<Evictor> longer(const Lab& lab, const Site& site, const Evictor& evictor, std::uint32_t times) {
-  if (lab.tells_last_cache()) return Evictor{evictor.array, times * evictor.sweeps};
+std::optional<Evictor> longer(const ProbeRunner& runner, const Site& site, const Evictor& evictor,
+                              std::uint32_t times) {
+  if (runner.is_last_cache_reported()) return Evictor{evictor.array, times * evictor.sweeps};
   const std::uint64_t bytes = times * evictor.array.bytes;
-  if (times > 1 && bytes > lab.info().max_array_bytes / kMemoryLatencyParameters.memory_divisor) return std::nullopt;
+  if (times > 1 && bytes > runner.info().max_array_bytes / kMemoryLatencyParameters.memory_divisor) return std::nullopt;
   return Evictor{make_array(site, bytes, evictor.array.stride_bytes)};
 }
 
 // Bytes that the caches hold, by the vendor and by the survey.
-std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
-  const std::uint64_t told = lab.last_cache_bytes();
+std::uint64_t cached_bytes(const ProbeRunner& runner, const Survey& survey) {
+  const std::uint64_t told = runner.last_cache_bytes();
   const auto held = static_cast<std::uint64_t>(held_bytes(survey));
   return held > 0 ? std::min(told, held) : told;
 }
 
 // SMs of a program, which share its lines. Few lines go to one SM per program. So do all lines if compute dies have
 // their own caches, because an eviction by one SM does not reach the caches of other dies.
-std::uint32_t sms_at_once(const Lab& lab, std::uint64_t lines) {
-  const bool has_dies = lab.info().xcd_count.value_or(1) > 1;
+std::uint32_t sms_at_once(const ProbeRunner& runner, std::uint64_t lines) {
+  const bool has_dies = runner.info().xcd_count.value_or(1) > 1;
   return has_dies || lines < kMemoryLatencyParameters.least_lines ? 1 : kMemoryLatencyParameters.sms_at_once;
 }
 
 // Lines, each with a companion of the same page: first all companions in the order of the chain, then the lines, in
 // another order within the part of each SM.
-ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
+ChaseArray lines_with_companions(const ProbeRunner& runner, const Survey& survey, std::uint64_t span_bytes) {
   const std::uint64_t room =
-      cached_bytes(lab, survey) / kMemoryLatencyParameters.cache_divisor / kMemoryLatencyParameters.line_bytes;
+      cached_bytes(runner, survey) / kMemoryLatencyParameters.cache_divisor / kMemoryLatencyParameters.line_bytes;
   const std::uint64_t wanted = room >= kMemoryLatencyParameters.lines
                                    ? kMemoryLatencyParameters.lines
                                    : std::max(room / 2, kMemoryLatencyParameters.least_lines);
@@ -133,7 +134,7 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   const auto half = static_cast<std::uint32_t>(apart / kMemoryLatencyParameters.line_bytes);
   ChaseArray array = make_array(survey.site, span_bytes, kMemoryLatencyParameters.line_bytes);
   array.order = Order::kSequential;
-  std::mt19937_64 random(lab.seed());
+  std::mt19937_64 random(runner.seed());
   const auto below = [&](std::uint64_t end) { return static_cast<std::uint32_t>(random() % end); };
   // A random line of each block, because otherwise all would be in the same sets of a cache.
   std::vector<std::uint32_t> lines;
@@ -146,7 +147,7 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   shuffle(0, lines.size());
   lines.resize(std::min<std::size_t>(lines.size(), wanted));
   for (const std::uint32_t line : lines) array.elements.push_back(line ^ half);
-  const std::size_t part = std::max<std::size_t>(lines.size() / sms_at_once(lab, lines.size()), 1);
+  const std::size_t part = std::max<std::size_t>(lines.size() / sms_at_once(runner, lines.size()), 1);
   for (std::size_t first = 0; first + part <= lines.size(); first += part) shuffle(first, first + part);
   array.elements.insert(array.elements.end(), lines.begin(), lines.end());
   return array;
@@ -201,39 +202,40 @@ double limit_of_caches(const Survey& survey) {
 }
 
 // An evictor as long as `shortest` or longer that leaves nothing in the caches.
-std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseArray& array, const Evictor& shortest) {
+std::optional<Evictor> long_enough(ProbeRunner& runner, const Survey& survey, const ChaseArray& array,
+                                   const Evictor& shortest) {
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
   // Lines left in a far part do not look like hits then, so the first sweep is longer.
   const std::uint32_t first = is_end_hidden(survey) ? kMemoryLatencyParameters.longest_sweep / 2 : 1;
   for (std::uint32_t times = first; times <= kMemoryLatencyParameters.longest_sweep; times *= 2) {
-    std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
+    std::optional<Evictor> evictor = longer(runner, survey.site, shortest, times);
     if (!evictor) return std::nullopt;
     const ChaseProgram program = lines_after_eviction(survey.site, array, *evictor);
-    const SmLoads loads = loads_of_sms(program, lab.chase({program}).front()).front();
+    const SmLoads loads = loads_of_sms(program, runner.chase({program}).front()).front();
     found.push_back(swept_loads(loads.from_memory, loads.again, limit));
-    lab.log(
+    runner.log(
         fmt::format("device.latency: after {} sweeps over {} B at a stride of {} B, a fraction of {:.4f} of the loads "
                     "looks like hits of {} cycles, and {:.4f} are below the survey's latency limit of cache hits",
                     evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
                     stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
-    if (are_evicted(found, lab.tells_last_cache())) return evictor;
+    if (are_evicted(found, runner.is_last_cache_reported())) return evictor;
     if (are_kept(found)) return std::nullopt;
   }
   return std::nullopt;
 }
 
 // An evictor that leaves nothing in the caches. If a longer one does not help, its loads are too far apart.
-Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, std::uint64_t stride_bytes) {
+Evictor find_evictor(ProbeRunner& runner, const Survey& survey, const ChaseArray& array, std::uint64_t stride_bytes) {
   for (; stride_bytes >= kMemoryLatencyParameters.least_evictor_stride_bytes; stride_bytes /= 2) {
-    const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
+    const auto found = long_enough(runner, survey, array, make_evictor(runner, survey, stride_bytes));
     if (found) return *found;
   }
   throw Inconclusive("no sweep evicted all tested lines from the last cache: some of their loads still look like hits");
 }
 
 // Latency of loads that no cache served: for each SM, those above its limit.
-LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<stats::Histogram>& loads,
+LevelLatency latency_of(const ProbeRunner& runner, const Survey& survey, const std::vector<stats::Histogram>& loads,
                         const std::vector<double>& limits_cycles) {
   BandLatencies latencies;
   for (std::size_t sm = 0; sm < loads.size(); ++sm) {
@@ -242,11 +244,11 @@ LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<
     if (mean) latencies.means_cycles.push_back(*mean);
   }
   if (latencies.means_cycles.empty()) throw Inconclusive("too few loads reach memory to measure their latency");
-  return banded_latency(lab, latencies, kEveryLoad, survey.timer_cycles, "timed_loads_after_eviction");
+  return banded_latency(runner, latencies, kEveryLoad, survey.timer_cycles, "timed_loads_after_eviction");
 }
 
 std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cycles) {
-  const std::optional<double> between = between_sides(latency.histogram);
+  const std::optional<double> between = near_far_boundary(latency.histogram);
   if (!between) return std::nullopt;
   const auto near = timed_mean(latency.histogram, 0, *between, timer_cycles);
   const auto far = timed_mean(latency.histogram, *between, kEveryLoad.high_cycles, timer_cycles);
@@ -262,21 +264,22 @@ double slow_again(const std::vector<SmLoads>& sms, double hit_limit_cycles) {
 }
 
 // Loads the lines after eviction, from SMs spread over the chip. Keeps latencies that exceed the range of a histogram.
-std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray& array, const Evictor& evictor) {
-  const std::uint32_t at_once = sms_at_once(lab, array.chain_length() / 2);
+std::vector<SmLoads> load_from_sms(ProbeRunner& runner, const Site& site, const ChaseArray& array,
+                                   const Evictor& evictor) {
+  const std::uint32_t at_once = sms_at_once(runner, array.chain_length() / 2);
   const auto load = [&](StepKind kind) {
     std::vector<ChaseProgram> programs;
     for (std::uint32_t i = 0; i < kMemoryLatencyParameters.sms / at_once; ++i) {
       std::vector<std::uint32_t> sms;
       for (std::uint32_t sm = i; sm < kMemoryLatencyParameters.sms; sm += kMemoryLatencyParameters.sms / at_once) {
-        sms.push_back(sm * lab.info().sm_count / kMemoryLatencyParameters.sms);
+        sms.push_back(sm * runner.info().sm_count / kMemoryLatencyParameters.sms);
       }
       // A single SM also evicts.
       programs.push_back(
           lines_after_eviction(site, array, evictor, at_once > 1 ? sms : std::vector<std::uint32_t>{}, kind));
       if (at_once == 1) programs.back().sm = sms.front();
     }
-    const std::vector<ChaseResult> results = lab.chase(programs);
+    const std::vector<ChaseResult> results = runner.chase(programs);
     std::vector<SmLoads> loads;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       std::ranges::move(loads_of_sms(programs[i], results[i]), std::back_inserter(loads));
@@ -284,22 +287,22 @@ std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray&
     return loads;
   };
   std::vector<SmLoads> sms = load(StepKind::kCounted);
-  const auto is_told = [](const SmLoads& loads) { return are_told(loads.from_memory, kEveryLoad); };
+  const auto is_told = [](const SmLoads& loads) { return are_resolved(loads.from_memory, kEveryLoad); };
   return std::ranges::all_of(sms, is_told) ? sms : load(StepKind::kTimed);
 }
 
 // Loads lines that span this much memory, after eviction. If many are slow even once they are cached again, they may
 // wait for translations: pages at random places fill sets of a TLB that regular ones do not. Then a smaller span is
 // used if it is faster. The smallest span shows best whether it is, so it is tried first.
-std::vector<SmLoads> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes, std::uint64_t line_bytes,
-                                     Evictor& evictor) {
+std::vector<SmLoads> load_translated(ProbeRunner& runner, const Survey& survey, std::uint64_t span_bytes,
+                                     std::uint64_t line_bytes, Evictor& evictor) {
   const auto load = [&](std::uint64_t bytes) {
-    const ChaseArray array = lines_with_companions(lab, survey, bytes);
-    evictor = find_evictor(lab, survey, array, line_bytes);
-    std::vector<SmLoads> sms = load_from_sms(lab, survey.site, array, evictor);
+    const ChaseArray array = lines_with_companions(runner, survey, bytes);
+    evictor = find_evictor(runner, survey, array, line_bytes);
+    std::vector<SmLoads> sms = load_from_sms(runner, survey.site, array, evictor);
     const double slow = slow_again(sms, nearest_limit_cycles(survey.tiny));
-    lab.log(fmt::format("device.latency: over {} B, {:.3f} of the loads are slow although their lines are cached",
-                        bytes, slow));
+    runner.log(fmt::format("device.latency: over {} B, {:.3f} of the loads are slow although their lines are cached",
+                           bytes, slow));
     return std::pair(std::move(sms), slow);
   };
   auto [all, slow] = load(span_bytes);
@@ -320,16 +323,17 @@ std::vector<SmLoads> load_translated(Lab& lab, const Survey& survey, std::uint64
   return least;
 }
 
-MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {
+MemoryLatency warm_latency(ProbeRunner& runner, const Survey& survey, const MemoryQuestion& question,
+                           Evictor& evictor) {
   const std::uint64_t span =
       question.translated_bytes > 0 ? question.translated_bytes : kMemoryLatencyParameters.least_span_bytes;
   std::vector<stats::Histogram> from_memory;
   std::vector<double> limits_cycles;
-  for (SmLoads& loads : load_translated(lab, survey, span, question.line_bytes, evictor)) {
+  for (SmLoads& loads : load_translated(runner, survey, span, question.line_bytes, evictor)) {
     limits_cycles.push_back(hit_limit_of(loads.again, limit_of_caches(survey)));
     from_memory.push_back(std::move(loads.from_memory));
   }
-  MemoryLatency latency{.warm_tlb = latency_of(lab, survey, from_memory, limits_cycles)};
+  MemoryLatency latency{.warm_tlb = latency_of(runner, survey, from_memory, limits_cycles)};
   latency.sides = sides_of(latency.warm_tlb, survey.timer_cycles);
   latency.translated = question.translated_bytes > 0;
   latency.warm_tlb.waits_for_translations = !latency.translated;
@@ -337,48 +341,48 @@ MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion&
 }
 
 // One line per page over as much memory as possible, timed in the order in which they were touched.
-std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const Evictor& evictor) {
+std::optional<ColdTlbLatency> cold_latency(ProbeRunner& runner, const Survey& survey, const Evictor& evictor) {
   const std::uint64_t stride =
       kMemoryLatencyParameters.cold_stride_bytes + kMemoryLatencyParameters.line_bytes;  // other sets on every page
-  const auto reach =
-      static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  const auto reach = static_cast<std::uint64_t>(runner.parameters().tlb_reach_of_free *
+                                                static_cast<double>(runner.info().max_array_bytes));
   if (reach / stride < kMemoryLatencyParameters.least_cold_pages) return std::nullopt;
   const ChaseArray pages = make_array(survey.site, reach, stride);
   std::vector<ChaseStep> steps = evictor.after(survey.site, warm_step(survey.site, pages));
   steps.push_back(
-      {.kind = StepKind::kCounted, .loads = std::min(lab.parameters().exclusive_loads, pages.element_count() / 2)});
+      {.kind = StepKind::kCounted, .loads = std::min(runner.parameters().exclusive_loads, pages.element_count() / 2)});
   try {
-    const auto results = lab.chase({make_program(survey.site, {pages, evictor.array}, std::move(steps))});
+    const auto results = runner.chase({make_program(survey.site, {pages, evictor.array}, std::move(steps))});
     const std::vector<stats::Histogram> loads = {loads_of(results.front().steps.back())};
-    return ColdTlbLatency{latency_of(lab, survey, loads, {kEveryLoad.low_cycles}).mean.cycles, pages.bytes};
+    return ColdTlbLatency{latency_of(runner, survey, loads, {kEveryLoad.low_cycles}).mean.cycles, pages.bytes};
   } catch (const DeviceMemoryError& error) {
-    lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
+    runner.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
+    runner.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question) {
-  Evictor evictor = make_evictor(lab, survey, question.line_bytes);
+MemoryLatency find_memory_latency(ProbeRunner& runner, const Survey& survey, const MemoryQuestion& question) {
+  Evictor evictor = make_evictor(runner, survey, question.line_bytes);
   MemoryLatency latency;
   // Without a cache before memory every load goes there, and nothing needs to be evicted, least of all the TLBs.
   if (survey.levels.size() < 2) {
-    if (lab.info().l2_bytes) throw Inconclusive("loads from memory take about as long as those from L2");
+    if (runner.info().l2_bytes) throw Inconclusive("loads from memory take about as long as those from L2");
     require_apart_from_memory(survey);
     latency.warm_tlb = nearest_latency(survey);
   } else {
-    latency = warm_latency(lab, survey, question, evictor);
+    latency = warm_latency(runner, survey, question, evictor);
   }
-  Lab of_cold = lab.another();
+  ProbeRunner of_cold = runner.another();
   latency.cold_tlb = cold_latency(of_cold, survey, evictor);
   return latency;
 }
 
-Attribute measure_device_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question) {
-  return to_attribute(find_memory_latency(lab, survey, question), lab.keep_samples());
+Attribute measure_device_latency(ProbeRunner& runner, const Survey& survey, const MemoryQuestion& question) {
+  return to_attribute(find_memory_latency(runner, survey, question), runner.keep_samples());
 }
 
 }  // namespace gputopo::probe

@@ -36,8 +36,10 @@ struct MemoryQuestion {
   std::uint64_t translated_bytes = 0;  // loads that span more also wait for translations; 0: all do
   std::uint64_t line_bytes = 128;      // the shortest line of the caches that SMs share, or less
 };
-[[nodiscard]] MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
+[[nodiscard]] MemoryLatency find_memory_latency(ProbeRunner& runner, const Survey& survey,
+                                                const MemoryQuestion& question);
 
-[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
+[[nodiscard]] Attribute measure_device_latency(ProbeRunner& runner, const Survey& survey,
+                                               const MemoryQuestion& question);
 
 }  // namespace gputopo::probe

@@ -55,7 +55,7 @@ bool are_kept(std::span<const SweptLoads> sweeps, const SweepEvictionParameters&
   return last > parameters.still_there * sweeps[sweeps.size() - 2].like_hits;
 }
 
-std::optional<double> between_sides(const stats::Histogram& loads, const MemorySidesParameters& parameters) {
+std::optional<double> near_far_boundary(const stats::Histogram& loads, const MemorySidesParameters& parameters) {
   const std::vector<double> density = smoothed(loads, parameters);
   std::optional<double> found;
   double deepest = parameters.valley;

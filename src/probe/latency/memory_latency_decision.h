@@ -67,7 +67,7 @@ struct MemorySidesParameters {
 };
 
 // Raw latency between the near and far side of memory; empty if there is only one.
-[[nodiscard]] std::optional<double> between_sides(const stats::Histogram& loads,
-                                                  const MemorySidesParameters& parameters = {});
+[[nodiscard]] std::optional<double> near_far_boundary(const stats::Histogram& loads,
+                                                      const MemorySidesParameters& parameters = {});
 
 }  // namespace gputopo::probe

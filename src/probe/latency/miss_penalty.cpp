@@ -31,21 +31,21 @@ HitLatency hit_latency(const Cache& cache) {
 
 }  // namespace
 
-Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
+Attribute measure_miss_penalty(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so no load misses it");
   const Survey& survey = *cache.survey;
   const stats::Level& next = survey.levels[cache.last_level + 1];
   const auto held = std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes));
   const std::uint64_t bytes = cache.site().clamp(kWalkedCapacities * held);
   const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
-  const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
+  const BandLatencies misses = band_latencies(runner, survey, array, next.low_cycles, next.high_cycles);
   const double missed = part_between(misses.histogram, next.low_cycles, next.high_cycles);
   if (missed < kLeastMissed) {
     throw Inconclusive(
         fmt::format("only {:.1f}% of the loads miss this cache, even with the largest possible array", 100 * missed));
   }
   const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_latency(cache));
-  Conditions conditions = lab.conditions();
+  Conditions conditions = runner.conditions();
   conditions.add(cache.last_level == 0 ? survey.tiny_conditions : survey.conditions);
   return measured(conditions, rounded_to_tenth(penalty.cycles), "cycles", penalty.interval, "next_level_minus_hit");
 }

@@ -6,6 +6,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_miss_penalty(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_miss_penalty(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

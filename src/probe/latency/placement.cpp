@@ -38,11 +38,11 @@ std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
 // The latency of the chain on each SM.
 class ChainsOfSms {
  public:
-  ChainsOfSms(Lab& lab, ChaseProgram program) : lab_(lab), program_(std::move(program)) {}
+  ChainsOfSms(ProbeRunner& runner, ChaseProgram program) : runner_(runner), program_(std::move(program)) {}
 
   // Skips numbers that no SM has; throws if programs cannot choose an SM at all.
   void measure_each() {
-    for (std::uint32_t sm = 0; sm < lab_.info().sm_count; ++sm) {
+    for (std::uint32_t sm = 0; sm < runner_.info().sm_count; ++sm) {
       try {
         cycles_.push_back(latencies(sm, 1).front());
       } catch (const NotSupportedError&) {
@@ -75,13 +75,13 @@ class ChainsOfSms {
   std::vector<double> latencies(std::uint32_t sm, std::size_t copies) {
     program_.sm = sm;
     std::vector<double> found;
-    for (const ChaseResult& copy : lab_.chase(std::vector<ChaseProgram>(copies, program_))) {
+    for (const ChaseResult& copy : runner_.chase(std::vector<ChaseProgram>(copies, program_))) {
       found.push_back(untimed_latency(copy, 1));
     }
     return found;
   }
 
-  Lab& lab_;
+  ProbeRunner& runner_;
   ChaseProgram program_;
   std::vector<std::uint32_t> sms_;
   std::vector<double> cycles_;
@@ -90,7 +90,7 @@ class ChainsOfSms {
 
 }  // namespace
 
-Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
+Attribute measure_sm_latencies(ProbeRunner& runner, const Cache& cache) {
   const std::uint64_t stride = cache.line_or_fetch_bytes();
   const ChaseArray array = make_array(cache.site(), array_bytes(cache, stride), stride);
   // After two passes the cache has copied lines of its farther parts.
@@ -98,7 +98,7 @@ Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
   add_untimed_chain(steps, array);
   ChaseProgram program = make_program(cache.site(), {array}, steps);
   program.exclusive = true;
-  ChainsOfSms chains(lab, std::move(program));
+  ChainsOfSms chains(runner, std::move(program));
   chains.measure_each();
   const std::size_t nearest = chains.end(std::less<>());
   const std::size_t farthest = chains.end(std::greater<>());
@@ -108,12 +108,12 @@ Attribute measure_sm_latencies(Lab& lab, const Cache& cache) {
         fmt::format("some loads hit a nearer cache: the mean latency is {:.1f} cycles", cycles[nearest]));
   }
   Attribute attribute =
-      measured(lab.conditions(), std::vector<double>{rounded(cycles[nearest]), rounded(cycles[farthest])}, "cycles",
+      measured(runner.conditions(), std::vector<double>{rounded(cycles[nearest]), rounded(cycles[farthest])}, "cycles",
                std::nullopt, "chain_from_every_sm");
   attribute.add_detail("nearest_sm", static_cast<std::int64_t>(chains.sms()[nearest]));
   attribute.add_detail("farthest_sm", static_cast<std::int64_t>(chains.sms()[farthest]));
   attribute.add_detail("median_cycles", rounded(stats::median(cycles)));
-  if (lab.keep_samples()) {
+  if (runner.keep_samples()) {
     SampleTable table = make_table("by_sm", Plot::kPoints, {sm_axis(), values("latency_cycles", "latency", "cycles")});
     for (std::size_t i = 0; i < cycles.size(); ++i) {
       table.data[0].push_back(chains.sms()[i]);

@@ -8,6 +8,6 @@ namespace gputopo::probe {
 
 // The minimum and maximum over all SMs, in cycles, for lines that the cache holds. Throws Inconclusive if loads hit a
 // nearer cache, NotSupportedError if no array fits this cache and exceeds those, or if programs cannot choose an SM.
-[[nodiscard]] Attribute measure_sm_latencies(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_sm_latencies(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -32,12 +32,12 @@ std::vector<SurfacePoint> surface_points(std::uint64_t largest_bytes, const Late
   return points;
 }
 
-SampleTable measure_latency_surface(Lab& lab, const Site& site, double timer_cycles) {
+SampleTable measure_latency_surface(ProbeRunner& runner, const Site& site, double timer_cycles) {
   std::vector<SurfacePoint> points =
-      surface_points(std::min(lab.last_cache_evictor_bytes(), lab.info().max_array_bytes));
+      surface_points(std::min(runner.last_cache_evictor_bytes(), runner.info().max_array_bytes));
   std::vector<ChaseProgram> programs;
   for (const SurfacePoint& point : points) programs.push_back(walk(site, point));
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   SampleTable table = make_table(
       "latency_surface", Plot::kLine,
       {footprint_axis(), series("stride_bytes", "stride", "B"), values("latency_cycles", "latency", "cycles")});

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
@@ -34,6 +34,6 @@ struct SurfacePoint {
 
 // Samples `latency_surface`: footprint_bytes, stride_bytes, and the mean latency_cycles of a load, without the timer
 // cost. `site`: of exclusive loads that L1 may serve.
-[[nodiscard]] SampleTable measure_latency_surface(Lab& lab, const Site& site, double timer_cycles);
+[[nodiscard]] SampleTable measure_latency_surface(ProbeRunner& runner, const Site& site, double timer_cycles);
 
 }  // namespace gputopo::probe

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/partitions/near_sms_decision.h"
 #include "probe/partitions/sm_by_line.h"
 
@@ -70,15 +70,15 @@ std::vector<SampleTable> tables_of_lines(const SmByLine& map, const SmByLineCycl
   return {std::move(table), std::move(places)};
 }
 
-RowGroups rows_of(const SmByLine& map, const Sides& sides) {
+RowGroups rows_of(const SmByLine& map, const SmsByPartition& sides) {
   RowGroups groups(sides.sms.size());
   for (std::size_t row = 0; row < map.sms.size(); ++row) groups[sides.side_of(map.sms[row])].push_back(row);
   return groups;
 }
 
 // Adds what atomics say about the sides, how far each SM is from L2, and the map.
-void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attribute) {
-  const SmByLine map = add_from_every_sm(lab, l2, kNearSmsParameters.lines, kNearSmsParameters.passes);
+void add_atomics(ProbeRunner& runner, const Cache& l2, const SmsByPartition& sides, Attribute& attribute) {
+  const SmByLine map = add_from_every_sm(runner, l2, kNearSmsParameters.lines, kNearSmsParameters.passes);
   const SmByLineCycles cycles = medians_of_passes(map);
   const Decision<NearSms> decision = decide_near_sms(cycles, sides.sms.size());
   NearSms near{.groups = rows_of(map, sides)};
@@ -92,18 +92,18 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
           "atomics_disagree: the latencies of atomics group the SMs differently than the latencies of loads do");
     }
   } else {
-    lab.log("near_sms: atomics cannot confirm the groups of SMs: " + decision.why_not);
+    runner.log("near_sms: atomics cannot confirm the groups of SMs: " + decision.why_not);
   }
   std::vector<double> means_cycles;
   for (const auto& row : cycles) means_cycles.push_back(stats::mean(row) - l2.survey->timer_cycles);
   attribute.add_detail("fastest_sm_cycles", rounded_to_tenth(*std::ranges::min_element(means_cycles)));
   attribute.add_detail("slowest_sm_cycles", rounded_to_tenth(*std::ranges::max_element(means_cycles)));
-  for (const std::size_t odd : odd_sms(means_cycles)) {
+  for (const std::size_t odd : outlier_sms(means_cycles)) {
     attribute.flags.push_back(
         fmt::format("outlier_sm: atomics of SM {} take {:.0f} cycles; the median of all SMs is {:.0f}", map.sms[odd],
                     means_cycles[odd], stats::median(means_cycles)));
   }
-  if (lab.keep_samples()) {
+  if (runner.keep_samples()) {
     attribute.samples = tables_of_lines(map, cycles, near);
     attribute.samples.insert(attribute.samples.begin(), table_of_sms(map, near, means_cycles));
   }
@@ -111,13 +111,13 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
 
 }  // namespace
 
-Attribute measure_near_sms(Lab& lab, const Cache& l2, const Sides& sides) {
+Attribute measure_near_sms(ProbeRunner& runner, const Cache& l2, const SmsByPartition& sides) {
   Attribute attribute = measured(sides.conditions, UnitGroups{sides.sms}, "", std::nullopt, "sides_by_first_loads");
   attribute.details = {{"first_load_cycles", rounded_to_tenth(sides.first_load_cycles)}};
   try {
-    add_atomics(lab, l2, sides, attribute);
+    add_atomics(runner, l2, sides, attribute);
   } catch (const NotSupportedError& error) {
-    lab.log(fmt::format("near_sms: the latencies of atomics cannot be measured: {}", error.what()));
+    runner.log(fmt::format("near_sms: the latencies of atomics cannot be measured: {}", error.what()));
   }
   return attribute;
 }

@@ -13,6 +13,6 @@
 namespace gputopo::probe {
 
 // SMs near each partition of an L2, one group each.
-[[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, const Sides& sides);
+[[nodiscard]] Attribute measure_near_sms(ProbeRunner& runner, const Cache& l2, const SmsByPartition& sides);
 
 }  // namespace gputopo::probe

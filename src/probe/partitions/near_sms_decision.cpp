@@ -132,7 +132,8 @@ Decision<NearSms> decide_near_sms(const SmByLineCycles& cycles, std::size_t part
   return decision;
 }
 
-std::vector<std::size_t> odd_sms(std::span<const double> means_cycles, const NearSmsDecisionParameters& parameters) {
+std::vector<std::size_t> outlier_sms(std::span<const double> means_cycles,
+                                     const NearSmsDecisionParameters& parameters) {
   if (means_cycles.empty()) return {};
   const double middle = stats::median(means_cycles);
   const double limit =

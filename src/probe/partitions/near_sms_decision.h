@@ -36,8 +36,8 @@ struct NearSms {
                                                 const NearSmsDecisionParameters& parameters = {});
 
 // Positions in `means_cycles` of the SMs whose loads all take much longer, or less, than those of the others.
-[[nodiscard]] std::vector<std::size_t> odd_sms(std::span<const double> means_cycles,
-                                               const NearSmsDecisionParameters& parameters = {});
+[[nodiscard]] std::vector<std::size_t> outlier_sms(std::span<const double> means_cycles,
+                                                   const NearSmsDecisionParameters& parameters = {});
 
 // Lines by the group that loads them fastest, then by how much longer another takes. The matrix then shows blocks.
 [[nodiscard]] std::vector<std::size_t> lines_by_nearness(const SmByLineCycles& cycles, const RowGroups& groups);

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/capacity/sampled_residency.h"
 #include "probe/partitions/count_decision.h"
 #include "probe/partitions/sides_decision.h"
@@ -29,20 +29,21 @@ struct PartitionsParameters {
 };
 constexpr PartitionsParameters kPartitionsParameters;
 
-NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_bytes) {
-  const double total_bytes = told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
+NearPart find_near_part(ProbeRunner& runner, const Cache& l2, std::optional<double> reported_bytes) {
+  const double total_bytes = reported_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
   // All of it is equally far, or no difference shows.
   if (l2.last_level == l2.first_level)
     return {.ratio = 1, .ratio_of_all = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const auto resident = [&](double limit, double capacities) {
-    return sampled_residency(lab, l2, limit, total_bytes, capacities, stride,
-                             lab.parameters().residency_samples / kPartitionsParameters.samples_divisor);
+    return sampled_residency(runner, l2, limit, total_bytes, capacities, stride,
+                             runner.parameters().residency_samples / kPartitionsParameters.samples_divisor);
   };
   const auto whole = [&](double capacities) { return resident(l2.hit_limit_cycles(), capacities).bytes; };
   const SampledResidency near = resident(near_limit, kPartitionsParameters.fitting_capacities);
-  const PartitionCount of_all = count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !told_bytes});
+  const PartitionCount of_all =
+      count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !reported_bytes});
   PartitionCount count = of_all;
   // If sets fill unevenly, part of the footprint does not stay. Then the near part counts against what is resident.
   if (!count.partitions) {
@@ -53,8 +54,8 @@ NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_by
     count = first_whole(
         count, count_partitions({filled, resident(near_limit, kPartitionsParameters.filling_capacities).bytes}));
   }
-  lab.log(fmt::format("partitions: {:.0f} of {:.0f} B have the near latency: ratio {:.2f}", near.bytes, total_bytes,
-                      count.ratio));
+  runner.log(fmt::format("partitions: {:.0f} of {:.0f} B have the near latency: ratio {:.2f}", near.bytes, total_bytes,
+                         count.ratio));
   return {.ratio = count.ratio,
           .ratio_of_all = of_all.ratio,
           .partitions = count.partitions,
@@ -64,29 +65,29 @@ NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_by
 
 }  // namespace
 
-Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told_bytes, const Sides* sides,
-                           const std::string& no_sides) {
+Partitions find_partitions(ProbeRunner& runner, const Cache& l2, std::optional<double> reported_bytes,
+                           const SmsByPartition* sides, const std::string& no_sides_reason) {
   require_exceeded(l2, "so its capacity is not known");
-  PartitionsEvidence evidence{.no_sides = no_sides};
+  PartitionsEvidence evidence{.no_sides_reason = no_sides_reason};
   if (sides != nullptr) {
     evidence.sides.emplace();
     for (const auto& sms : sides->sms) evidence.sides->push_back(sms.size());
   }
   Partitions partitions;
   try {
-    partitions.near = find_near_part(lab, l2, told_bytes);
+    partitions.near = find_near_part(runner, l2, reported_bytes);
   } catch (const Inconclusive& error) {
     if (sides == nullptr) throw;
-    lab.log(fmt::format("partitions: {}", error.what()));
+    runner.log(fmt::format("partitions: {}", error.what()));
   }
   evidence.near_ratio = partitions.near.ratio;
   evidence.ratio_of_all = partitions.near.ratio_of_all;
   evidence.by_near_size = partitions.near.partitions;
-  PartitionsFound found = settle(lab, "partitions", decide_partitions(evidence));
+  PartitionsFound found = value_or_throw(runner, "partitions", decide_partitions(evidence));
   partitions.count = found.partitions;
   partitions.flags = std::move(found.flags);
   partitions.method = sides != nullptr ? "sides_by_first_loads" : "near_part_of_resident";
-  partitions.conditions = lab.conditions();
+  partitions.conditions = runner.conditions();
   if (partitions.conditions.is_empty()) partitions.conditions = l2.survey->conditions;
   if (sides != nullptr) {
     partitions.conditions.add(sides->conditions);

@@ -29,9 +29,10 @@ struct Partitions {
   Conditions conditions;
 };
 
-// `told_bytes`: all of L2, if the vendor tells. `sides`: nullptr if they were not found; `no_sides` is the reason.
-[[nodiscard]] Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told_bytes,
-                                         const Sides* sides, const std::string& no_sides);
+// `reported_bytes`: all of L2, if the vendor tells. `sides`: nullptr if they were not found; `no_sides_reason` is the
+// reason.
+[[nodiscard]] Partitions find_partitions(ProbeRunner& runner, const Cache& l2, std::optional<double> reported_bytes,
+                                         const SmsByPartition* sides, const std::string& no_sides_reason);
 [[nodiscard]] Attribute to_attribute(const Partitions& partitions);
 
 struct SeenBytes {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "probe/bench/paired_histogram.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/partitions/sides_decision.h"
 
 namespace gputopo::probe {
@@ -74,7 +74,7 @@ struct TouchedLines {
   std::vector<stats::Histogram> pairs;  // by other SM
 };
 
-TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std::uint32_t first,
+TouchedLines touch_after(ProbeRunner& runner, const Cache& l2, const ChaseArray& array, std::uint32_t first,
                          const std::vector<std::uint32_t>& others) {
   std::vector<std::uint32_t> sms = {first};
   sms.insert(sms.end(), others.begin(), others.end());
@@ -83,7 +83,7 @@ TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
     const std::size_t count = std::min<std::size_t>(kSidesParameters.sms_at_once, sms.size() - i);
     programs.push_back(program_of(array, l2.site(), first, std::span(sms).subspan(i, count)));
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   TouchedLines touched{.means = {.near_cycles = l2.survey->levels[l2.first_level].mode_cycles}};
   FirstTouches& touches = touched.means;
   for (std::size_t i = 0; i < sms.size(); ++i) {
@@ -112,35 +112,35 @@ ChaseArray lines_of(const Cache& l2, std::uint64_t most) {
 
 }  // namespace
 
-std::size_t Sides::side_of(std::uint32_t sm) const {
+std::size_t SmsByPartition::side_of(std::uint32_t sm) const {
   for (std::size_t side = 0; side < sms.size(); ++side) {
     if (std::ranges::find(sms[side], sm) != sms[side].end()) return side;
   }
   return 0;
 }
 
-Sides find_sides(Lab& lab, const Cache& l2) {
+SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2) {
   if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("requires an L2 that serves global loads");
-  if (lab.info().sm_count < 2) throw NotSupportedError("requires at least two SMs");
+  if (runner.info().sm_count < 2) throw NotSupportedError("requires at least two SMs");
   const ChaseArray few = lines_of(l2, kSidesParameters.lines_at_first);
   const ChaseArray many = lines_of(l2, kSidesParameters.most_lines);
   std::vector<std::uint32_t> left;
-  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) left.push_back(sm);
-  Sides sides;
+  for (std::uint32_t sm = 0; sm < runner.info().sm_count; ++sm) left.push_back(sm);
+  SmsByPartition sides;
   while (!left.empty()) {
     if (sides.sms.size() == kSidesParameters.most_sides)
       throw Inconclusive("the SMs form more groups by distance than there can be partitions");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
-    TouchedLines touched = touch_after(lab, l2, few, first, left);
-    Decision<SplitSms> decision = split_by_first_touch(touched.means);
+    TouchedLines touched = touch_after(runner, l2, few, first, left);
+    Decision<NearAndFarSms> decision = split_by_first_touch(touched.means);
     // If few lines have parted sides before, they also suffice to show that there is no further side.
     const bool parts_none = !decision.value || (decision.value->far.empty() && sides.sms.empty());
     if (parts_none && few != many) {
-      touched = touch_after(lab, l2, many, first, left);
+      touched = touch_after(runner, l2, many, first, left);
       decision = split_by_first_touch(touched.means);
     }
-    SplitSms split = settle(lab, "sides", decision);
+    NearAndFarSms split = value_or_throw(runner, "sides", decision);
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (std::ranges::binary_search(split.far, left[i])) sides.far_pairs.push_back(touched.pairs[i]);
     }
@@ -149,7 +149,7 @@ Sides find_sides(Lab& lab, const Cache& l2) {
     sides.first_load_cycles = std::max(sides.first_load_cycles, split.far_cycles);
     left = std::move(split.far);
   }
-  sides.conditions = lab.conditions();
+  sides.conditions = runner.conditions();
   return sides;
 }
 

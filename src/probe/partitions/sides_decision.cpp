@@ -10,7 +10,7 @@
 
 namespace gputopo::probe {
 
-Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const SidesDecisionParameters& parameters) {
+Decision<NearAndFarSms> split_by_first_touch(const FirstTouches& touches, const SidesDecisionParameters& parameters) {
   const double control_cycles = touches.control_cycles;
   const double error_cycles = touches.error_cycles;
   const double same = std::max(parameters.least_cycles, parameters.same_errors * error_cycles);
@@ -18,8 +18,8 @@ Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const Sides
   for (const FirstTouch& touch : touches.others) {
     if (touch.cycles - control_cycles > same) farther.push_back(touch.cycles - control_cycles);
   }
-  SplitSms split;
-  Decision<SplitSms> decision;
+  NearAndFarSms split;
+  Decision<NearAndFarSms> decision;
   if (farther.empty()) {
     if (same > std::max(parameters.least_cycles, parameters.hidden_part * touches.near_cycles)) {
       decision.why_not = fmt::format(
@@ -77,13 +77,13 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
       decision.why_not = fmt::format(
           "the size of L2 is not a whole multiple of its near partition's, and the SMs near each partition are "
           "unknown: {}",
-          evidence.no_sides);
+          evidence.no_sides_reason);
       return decision;
     }
     decision.value = PartitionsFound{*evidence.by_near_size,
                                      {fmt::format("unconfirmed: derived only from the size of the near partition; the "
                                                   "SMs near each partition are unknown: {}",
-                                                  evidence.no_sides)}};
+                                                  evidence.no_sides_reason)}};
     return decision;
   }
   const std::size_t sides = evidence.sides->size();

@@ -38,7 +38,7 @@ struct FirstTouch {
   double cycles = 0;
 };
 
-struct SplitSms {
+struct NearAndFarSms {
   std::vector<std::uint32_t> near;  // same side as the SM that loaded first
   std::vector<std::uint32_t> far;
   double far_cycles = 0;  // by which the far ones' first loads take longer, median
@@ -51,8 +51,8 @@ struct FirstTouches {
   double error_cycles = 0;    // standard error of each mean
   double near_cycles = 0;     // latency of a near line
 };
-[[nodiscard]] Decision<SplitSms> split_by_first_touch(const FirstTouches& touches,
-                                                      const SidesDecisionParameters& parameters = {});
+[[nodiscard]] Decision<NearAndFarSms> split_by_first_touch(const FirstTouches& touches,
+                                                           const SidesDecisionParameters& parameters = {});
 
 // Whether the ratio of all of L2 to the near part fits this many partitions: it is their number or, if far lines are
 // copied, what seen_with_copies() says.
@@ -67,7 +67,7 @@ struct PartitionsEvidence {
   double ratio_of_all = 0;                        // the size of L2 over the bytes that stay near
   std::optional<std::int64_t> by_near_size;       // the partitions by near_ratio, if it is whole
   std::optional<std::vector<std::size_t>> sides;  // SMs on each side
-  std::string no_sides;                           // why there are none
+  std::string no_sides_reason;                    // why there are none
 };
 struct PartitionsFound {
   std::int64_t partitions = 1;

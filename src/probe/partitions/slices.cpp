@@ -1,7 +1,7 @@
 #include "probe/partitions/slices.h"
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/partitions/slices_decision.h"
 #include "probe/partitions/sm_by_line.h"
 
@@ -20,12 +20,12 @@ constexpr SlicesParameters kSlicesParameters;
 
 }  // namespace
 
-Attribute measure_slices(Lab& lab, const Cache& l2) {
-  const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
+Attribute measure_slices(ProbeRunner& runner, const Cache& l2) {
+  const SmByLine map = add_from_every_sm(runner, l2, kSlicesParameters.lines, kSlicesParameters.passes);
   if (map.sms.size() < kSlicesParameters.least_sms)
     throw NotSupportedError("too few SMs can be selected to tell slices apart");
-  const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
-  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "atomic_latency_profiles");
+  const Slices slices = value_or_throw(runner, "slices", decide_slices(map.latencies));
+  Attribute attribute = measured(runner.conditions(), slices.count, "", slices.interval, "atomic_latency_profiles");
   attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},
                        {"noise_cycles", rounded_to_tenth(slices.noise_cycles)}};
   return attribute;

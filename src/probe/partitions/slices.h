@@ -7,6 +7,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_slices(Lab& lab, const Cache& l2);
+[[nodiscard]] Attribute measure_slices(ProbeRunner& runner, const Cache& l2);
 
 }  // namespace gputopo::probe

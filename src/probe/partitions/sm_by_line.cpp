@@ -16,11 +16,11 @@ constexpr SmByLineParameters kSmByLineParameters;
 
 }  // namespace
 
-SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
+SmByLine add_from_every_sm(ProbeRunner& runner, const Cache& l2, std::size_t lines, std::uint64_t passes) {
   if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("requires an L2 that serves global accesses");
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   ChaseArray array = make_array(l2.site(), kSmByLineParameters.span_bytes, stride, Order::kSequential);
-  std::mt19937_64 random(lab.seed());
+  std::mt19937_64 random(runner.seed());
   std::set<std::uint32_t> chosen;
   while (chosen.size() < lines) chosen.insert(static_cast<std::uint32_t>(random() % array.element_count()));
   array.elements.assign(chosen.begin(), chosen.end());
@@ -34,11 +34,11 @@ SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::ui
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
     program.steps.push_back({.kind = StepKind::kAtomic, .loads = lines, .chain = 1});
   }
-  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+  for (std::uint32_t sm = 0; sm < runner.info().sm_count; ++sm) {
     program.sm = sm;
     std::vector<ChaseResult> results;
     try {
-      results = lab.chase({program});
+      results = runner.chase({program});
     } catch (const NotSupportedError&) {
       if (sm == 0) throw;
       continue;  // no SM has this number

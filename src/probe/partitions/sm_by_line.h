@@ -18,6 +18,6 @@ struct SmByLine {
 };
 
 // Uses `lines` lines at random places. Throws NotSupportedError if the device has no atomics.
-[[nodiscard]] SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes);
+[[nodiscard]] SmByLine add_from_every_sm(ProbeRunner& runner, const Cache& l2, std::size_t lines, std::uint64_t passes);
 
 }  // namespace gputopo::probe

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/sharing/eviction.h"
 #include "probe/sharing/survival_decision.h"
 
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> first_warps(std::uint32_t count) {
 // If instances take warps in turns or in blocks, one of these warps uses another instance than warp 0.
 std::vector<std::uint32_t> few_of(std::uint32_t count) { return {0, 1, count / 2, count - 1}; }
 
-WarpTrials try_warps(Lab& lab, const Cache& cache, std::vector<std::uint32_t> warps) {
+WarpTrials try_warps(ProbeRunner& runner, const Cache& cache, std::vector<std::uint32_t> warps) {
   const ChaseArray victim = victim_array(cache);
   WarpTrials found{.warps = std::move(warps), .survived = {}, .decision = {}};
   for (const std::uint32_t touches : kEvictorTouches) {
@@ -40,7 +40,7 @@ WarpTrials try_warps(Lab& lab, const Cache& cache, std::vector<std::uint32_t> wa
     // Trial 0 shows what survives without eviction; in trial 1 the same warp evicts through the same instance.
     std::vector<EvictionTrial> trials = {{victim, {}, 0}};
     for (const std::uint32_t warp : found.warps) trials.push_back({victim, evictor, warp});
-    const std::vector<double> survive = surviving_fractions(lab, cache, trials, kSurvivalCopies);
+    const std::vector<double> survive = surviving_fractions(runner, cache, trials, kSurvivalCopies);
     found.survived.assign(survive.begin() + 1, survive.end());
     found.decision = decide_amount(survive.front(), found.survived);
     if (found.decision.value) break;
@@ -60,22 +60,22 @@ SampleTable table_of(const WarpTrials& tried) {
 
 }  // namespace
 
-Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one) {
+Attribute measure_amount(ProbeRunner& runner, const Cache& cache, bool has_one) {
   require_exceeded(cache, "so nothing can be evicted from it");
-  const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
-  const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / lab.info().warp_size, kMaxWarps));
+  const std::uint64_t block = runner.info().max_threads_per_block.value_or(1024);
+  const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / runner.info().warp_size, kMaxWarps));
   const std::vector<std::uint32_t> few = few_of(warps);
   WarpTrials tried;
-  if (has_one && few.size() < warps) tried = try_warps(lab, cache, few);
+  if (has_one && few.size() < warps) tried = try_warps(runner, cache, few);
   const bool all_evict =
       tried.decision.value && tried.decision.value->warps_sharing == static_cast<std::int64_t>(few.size());
-  if (!all_evict) tried = try_warps(lab, cache, first_warps(warps));
-  const Instances found = settle(lab, "amount", tried.decision);
+  if (!all_evict) tried = try_warps(runner, cache, first_warps(warps));
+  const Instances found = value_or_throw(runner, "amount", tried.decision);
   Attribute attribute =
-      measured_exactly(lab.conditions(), found.amount, "per " + lab.unit_name(), "eviction_between_warps");
+      measured_exactly(runner.conditions(), found.amount, "per " + runner.unit_name(), "eviction_between_warps");
   attribute.add_detail("warps_sharing", found.warps_sharing);
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(tried.warps.size()));
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(tried));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(tried));
   return attribute;
 }
 

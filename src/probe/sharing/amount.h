@@ -7,6 +7,6 @@
 namespace gputopo::probe {
 
 // `has_one`: an SM is known to have one such cache. A few warps then suffice if they agree; otherwise all are tried.
-[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one);
+[[nodiscard]] Attribute measure_amount(ProbeRunner& runner, const Cache& cache, bool has_one);
 
 }  // namespace gputopo::probe

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
 #include "probe/bench/sm_scope.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/sharing/eviction.h"
 #include "probe/sharing/survival_decision.h"
 
@@ -75,10 +75,10 @@ double come_to(const Cache& cache, const std::vector<ChaseResult>& copies, std::
 }
 
 // Part of SM 0's lines that each SM evicted, relative to SM 0 itself; nothing if even SM 0 evicts too little.
-Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
-                                              std::uint32_t end, std::size_t copies_wanted) {
+Decision<std::vector<EvictedPart>> evicted_in(ProbeRunner& runner, const Cache& cache, const EvictBy& by,
+                                              std::uint32_t first, std::uint32_t end, std::size_t copies_wanted) {
   const std::vector<ChaseResult> copies =
-      lab.chase(std::vector<ChaseProgram>(copies_wanted, program_against(cache, by, first, end)));
+      runner.chase(std::vector<ChaseProgram>(copies_wanted, program_against(cache, by, first, end)));
   if (const double come = come_to(cache, copies, kUntouchedStep); come < kCacheScope.least_come) {
     return {.why_not =
                 fmt::format("nearer caches serve {:.0f}% of the loads that should reach this cache", 100 * (1 - come))};
@@ -96,17 +96,17 @@ Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, cons
   return decision;
 }
 
-Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
-                                              std::uint32_t end) {
-  return look_until_clear([&](std::size_t copies) { return evicted_in(lab, cache, by, first, end, copies); },
+Decision<std::vector<EvictedPart>> evicted_by(ProbeRunner& runner, const Cache& cache, const EvictBy& by,
+                                              std::uint32_t first, std::uint32_t end) {
+  return look_until_clear([&](std::size_t copies) { return evicted_in(runner, cache, by, first, end, copies); },
                           kCacheScope.copies);
 }
 
 }  // namespace
 
-Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
+Attribute measure_cache_scope(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
-  const std::uint32_t sms = lab.info().sm_count;
+  const std::uint32_t sms = runner.info().sm_count;
   if (sms < 2) throw NotSupportedError("requires at least two SMs");
   const std::uint64_t held = victim_array(cache).bytes;
   if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
@@ -119,12 +119,12 @@ Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
   const EvictBy* by = std::begin(kEvictors);
   for (std::uint32_t first = 1; first < sms; first += kCacheScope.others_at_once) {
     const std::uint32_t end = std::min(first + kCacheScope.others_at_once, sms);
-    Decision<std::vector<EvictedPart>> decision = evicted_by(lab, cache, *by, first, end);
-    while (!decision.value && by + 1 != std::end(kEvictors)) decision = evicted_by(lab, cache, *++by, first, end);
-    const std::vector<EvictedPart> found = settle(lab, "", decision);
+    Decision<std::vector<EvictedPart>> decision = evicted_by(runner, cache, *by, first, end);
+    while (!decision.value && by + 1 != std::end(kEvictors)) decision = evicted_by(runner, cache, *++by, first, end);
+    const std::vector<EvictedPart> found = value_or_throw(runner, "", decision);
     parts.insert(parts.end(), found.begin(), found.end());
   }
-  return scope_of_sm(lab, 0, parts);
+  return scope_of_sm(runner, 0, parts);
 }
 
 }  // namespace gputopo::probe

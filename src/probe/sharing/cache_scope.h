@@ -2,11 +2,11 @@
 // it: a neighbor that evicts, which the look without an evictor shows; SMs whose partner is disabled.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/survey/site.h"
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_cache_scope(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_cache_scope(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

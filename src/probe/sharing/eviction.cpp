@@ -34,8 +34,8 @@ ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_
   return make_array(cache.site(), std::min(bytes, room), cache.fetch_bytes / touches);
 }
 
-std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials,
-                                        std::uint32_t copies) {
+std::vector<double> surviving_fractions(ProbeRunner& runner, const Cache& victim,
+                                        const std::vector<EvictionTrial>& trials, std::uint32_t copies) {
   std::vector<ChaseProgram> programs;
   for (const EvictionTrial& trial : trials) {
     const std::uint64_t n = trial.victim.element_count();
@@ -45,10 +45,10 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
       program.actors.push_back({.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u});
       add_evicting_steps(program, trial);
     }
-    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, runner.parameters().survey_loads)});
     programs.insert(programs.end(), copies, program);
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<double> fractions;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const auto first = results.begin() + static_cast<std::ptrdiff_t>(i * copies);
@@ -58,8 +58,9 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
   return fractions;
 }
 
-std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {
-  return surviving_fractions(lab, victim, trials, lab.parameters().copies);
+std::vector<double> surviving_fractions(ProbeRunner& runner, const Cache& victim,
+                                        const std::vector<EvictionTrial>& trials) {
+  return surviving_fractions(runner, victim, trials, runner.parameters().copies);
 }
 
 }  // namespace gputopo::probe

@@ -33,10 +33,10 @@ struct EvictionTrial {
 };
 
 // Median hit fraction of the victim after each trial, over `copies`; in one launch if the site allows.
-[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
+[[nodiscard]] std::vector<double> surviving_fractions(ProbeRunner& runner, const Cache& victim,
                                                       const std::vector<EvictionTrial>& trials, std::uint32_t copies);
 // The same with the usual number of copies.
-[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
+[[nodiscard]] std::vector<double> surviving_fractions(ProbeRunner& runner, const Cache& victim,
                                                       const std::vector<EvictionTrial>& trials);
 
 // Loads of a line before the evictor goes on to the next: one, which evicts under most policies, then two. Where lines

@@ -9,7 +9,7 @@
 
 namespace gputopo::probe {
 
-std::optional<std::uint64_t> find_stride_that_stays(Lab& lab, const Cache& cache,
+std::optional<std::uint64_t> find_stride_that_stays(ProbeRunner& runner, const Cache& cache,
                                                     const NeighbourSetsParameters& parameters) {
   if (cache.nearer_bytes > 0 || cache.fits_bytes > parameters.most_ways * cache.fetch_bytes) return std::nullopt;
   const auto fetch = static_cast<double>(cache.fetch_bytes);
@@ -22,11 +22,11 @@ std::optional<std::uint64_t> find_stride_that_stays(Lab& lab, const Cache& cache
     strides.push_back(stride);
     trials.push_back({.victim = make_array(cache.site(), lines * stride, stride)});
   }
-  const std::vector<double> hits = surviving_fractions(lab, cache, trials);
+  const std::vector<double> hits = surviving_fractions(runner, cache, trials);
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (hits[i] < parameters.stays) continue;
-    lab.log(fmt::format("size: {} lines at a stride of {} B stay resident, but only {} B of contiguous lines do", lines,
-                        strides[i], cache.fits_bytes));
+    runner.log(fmt::format("size: {} lines at a stride of {} B stay resident, but only {} B of contiguous lines do",
+                           lines, strides[i], cache.fits_bytes));
     return strides[i];
   }
   return std::nullopt;

@@ -22,7 +22,7 @@ struct NeighbourSetsParameters {
 
 // Stride in bytes at which more lines stay than neighbors, in the nearest cache of a space. Nothing if there is none,
 // or if so many neighbors fit that they are in several sets.
-[[nodiscard]] std::optional<std::uint64_t> find_stride_that_stays(Lab& lab, const Cache& cache,
+[[nodiscard]] std::optional<std::uint64_t> find_stride_that_stays(ProbeRunner& runner, const Cache& cache,
                                                                   const NeighbourSetsParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "probe/bench/settle.h"
 #include "probe/bench/sharing_groups.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/sharing/eviction.h"
 #include "probe/sharing/survival_decision.h"
 
@@ -52,17 +52,17 @@ struct SharingPair {
 };
 
 // Pairs of `victim` and a later SM up to `end` that share.
-std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t victim, std::uint32_t end) {
+std::vector<SharingPair> pairs_of(ProbeRunner& runner, const Cache& cache, std::uint32_t victim, std::uint32_t end) {
   std::vector<ChaseResult> copies;
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
   Decision<double> decision;
   for (const std::uint32_t touches : kEvictorTouches) {
-    copies = lab.chase(
+    copies = runner.chase(
         std::vector<ChaseProgram>(kSharedBetweenParameters.copies, pairs_program(cache, victim, end, touches)));
     decision = survival_limit({.untouched = survived(kSharedUntouchedStep), .evicted = survived(kSharedEvictedStep)});
     if (decision.value) break;
   }
-  const double limit = settle(lab, "", decision);
+  const double limit = value_or_throw(runner, "", decision);
   std::vector<SharingPair> pairs;
   for (std::uint32_t other = victim + 1; other < end; ++other) {
     const double left = survived(step_after_evictor(victim, other));
@@ -94,34 +94,34 @@ SampleTable table_of(const std::vector<SharingPair>& pairs) {
 
 }  // namespace
 
-Attribute measure_shared_between(Lab& lab, const Cache& cache) {
+Attribute measure_shared_between(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   std::int64_t tried = 0;
   std::vector<SharingPair> pairs;
-  for (const Die& die : dies_of(lab.info())) {
+  for (const Die& die : dies_of(runner.info())) {
     for (std::uint32_t victim = die.begin; victim < die.end; ++victim) {
-      const std::vector<SharingPair> found = pairs_of(lab, cache, victim, die.end);
+      const std::vector<SharingPair> found = pairs_of(runner, cache, victim, die.end);
       pairs.insert(pairs.end(), found.begin(), found.end());
       tried += die.end - victim - 1;
     }
   }
   std::vector<UnitPair> sms;
   for (const SharingPair& pair : pairs) sms.push_back(pair.sms);
-  const SharingGroups found = sharing_groups(lab.info().sm_count, sms);
+  const SharingGroups found = sharing_groups(runner.info().sm_count, sms);
   Attribute attribute =
-      measured(lab.conditions(), unit_groups(found, lab.info()), "", std::nullopt, "eviction_between_sms");
+      measured(runner.conditions(), unit_groups(found, runner.info()), "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
   for (const auto& group : found.groups) ++by_size[group.size()];
   for (const auto& [size, count] : by_size) attribute.add_detail(fmt::format("instances_of_{}_sms", size), count);
   attribute.add_detail("pairs_tried", tried);
-  attribute.add_condition("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
+  attribute.add_condition("sm_ids", std::string(runner.info().physical_sm_ids ? "physical" : "logical"));
   for (const auto& [a, b] : found.missing_pairs) {
     attribute.flags.push_back(fmt::format(
         "sharing_not_transitive: SMs {} and {} are in one group but do not evict each other's lines", a, b));
   }
-  lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), lab.info().sm_count));
-  if (lab.keep_samples()) attribute.samples.push_back(table_of(pairs));
+  runner.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), runner.info().sm_count));
+  if (runner.keep_samples()) attribute.samples.push_back(table_of(pairs));
   return attribute;
 }
 

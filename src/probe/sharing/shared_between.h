@@ -9,6 +9,6 @@
 namespace gputopo::probe {
 
 // One group of SMs for each instance of the cache.
-[[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_shared_between(ProbeRunner& runner, const Cache& cache);
 
 }  // namespace gputopo::probe

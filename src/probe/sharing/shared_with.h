@@ -7,6 +7,6 @@
 namespace gputopo::probe {
 
 // Whether loads through `evictor` evict what `victim` holds, as a second array in the victim's own space does.
-[[nodiscard]] bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor);
+[[nodiscard]] bool shares_cache(ProbeRunner& runner, const Cache& victim, const Cache& evictor);
 
 }  // namespace gputopo::probe

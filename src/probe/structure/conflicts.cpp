@@ -37,7 +37,7 @@ class WalkedLines : public LineTrials {
 
 }  // namespace
 
-std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
+std::optional<LineGroup> minimal_conflict(ProbeRunner& runner, FitTest& test, std::size_t lines, std::size_t at_once,
                                           std::uint64_t seed) {
   test.sharpen(static_cast<double>(lines));
   WalkedLines trials(test);
@@ -46,7 +46,7 @@ std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t l
     throw Inconclusive(fmt::format("with {} lines, the misses of one line too many cannot be distinguished from noise",
                                    found.lines.size()));
   }
-  lab.log(fmt::format("structure: {} lines conflict", found.lines.size()));
+  runner.log(fmt::format("structure: {} lines conflict", found.lines.size()));
   if (found.outcome == FoundConflict::Outcome::kFits) return std::nullopt;
   return std::move(found.lines);
 }

@@ -12,8 +12,8 @@ namespace gputopo::probe {
 
 // One conflict set, ascending, of `lines` lines (places of the test) that do not fit. Nothing if noise made them seem
 // so. `at_once`: groups that take no longer to try than one. Throws Inconclusive if noise hides one line too many.
-[[nodiscard]] std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
-                                                        std::uint64_t seed);
+[[nodiscard]] std::optional<LineGroup> minimal_conflict(ProbeRunner& runner, FitTest& test, std::size_t lines,
+                                                        std::size_t at_once, std::uint64_t seed);
 
 // Returns those of `lines` in the set that `last` overfills; `lines` fit without `last`. Each trial walks at least
 // `least` lines, so that a nearer cache holds none of them.

@@ -46,26 +46,26 @@ EvictionPool make_eviction_pool(const Cache& cache, double lines) {
   return pool;
 }
 
-std::optional<LineGroup> lines_evicting(Lab& lab, const Cache& cache, const EvictionPool& pool, std::uint32_t victim,
-                                        std::uint64_t seed) {
+std::optional<LineGroup> lines_evicting(ProbeRunner& runner, const Cache& cache, const EvictionPool& pool,
+                                        std::uint32_t victim, std::uint64_t seed) {
   const std::uint32_t victim_line = pool.lines + victim;
   std::size_t programs = 0;
   const auto missed_rounds = [&](const std::vector<LinePiece>& pieces, std::size_t passes, std::size_t rounds) {
     ++programs;
     const ChaseProgram program = rounds_program(cache.site(), pool.array, victim_line, pieces, passes, rounds);
-    const ChaseResult result = lab.chase({program}).front();
+    const ChaseResult result = runner.chase({program}).front();
     return static_cast<std::size_t>(std::ranges::count_if(result.steps, [&](const StepResult& step) {
       return !step.latencies.empty() && step.latencies.front() >= cache.hit_limit_cycles();
     }));
   };
   auto found = search_evicting_lines(missed_rounds, pool.lines, seed);
   if (!found.value) {
-    lab.log(fmt::format("structure: found no lines that evict line {} in {} programs: {}", victim_line, programs,
-                        found.why_not));
+    runner.log(fmt::format("structure: found no lines that evict line {} in {} programs: {}", victim_line, programs,
+                           found.why_not));
     return std::nullopt;
   }
-  lab.log(fmt::format("structure: {} lines evict line {}, found in {} programs", found.value->size(), victim_line,
-                      programs));
+  runner.log(fmt::format("structure: {} lines evict line {}, found in {} programs", found.value->size(), victim_line,
+                         programs));
   found.value->push_back(victim_line);
   return std::move(found.value);
 }

@@ -21,7 +21,7 @@ struct EvictionPool {
 
 // About two thousand lines of the pool that evict the given victim, which comes last. Nothing if the victim is out of
 // reach (near in another partition of the cache) or what evicts it keeps changing.
-[[nodiscard]] std::optional<LineGroup> lines_evicting(Lab& lab, const Cache& cache, const EvictionPool& pool,
+[[nodiscard]] std::optional<LineGroup> lines_evicting(ProbeRunner& runner, const Cache& cache, const EvictionPool& pool,
                                                       std::uint32_t victim, std::uint64_t seed);
 
 }  // namespace gputopo::probe

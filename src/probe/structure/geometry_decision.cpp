@@ -181,7 +181,7 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
   return {index};
 }
 
-std::vector<std::vector<std::uint32_t>> foretold_pairs(const ConflictSets& sets, std::size_t most) {
+std::vector<std::vector<std::uint32_t>> predicted_pairs(const ConflictSets& sets, std::size_t most) {
   const Decision<SetIndex> index = decide_index(sets);
   std::map<std::uint64_t, std::vector<std::uint32_t>> by_set;
   for (std::uint32_t line = 0; (line + 1) * sets.line_bytes <= sets.array_bytes; ++line) {

@@ -29,7 +29,7 @@ struct ConflictSets {
   std::uint64_t array_bytes = 0;  // array that the lines were chosen from
   bool behind = false;            // behind another cache: the lines of one set are never walked alone
   bool lines_are_exact = false;   // as many lines fit together as the size says
-  bool is_hashed = false;         // lines that should share a set do not conflict: foretold_pairs()
+  bool is_hashed = false;         // lines that should share a set do not conflict: predicted_pairs()
 
   // 0 without conflicts.
   [[nodiscard]] std::size_t fewest_ways() const;
@@ -106,7 +106,7 @@ struct SetIndex {
 // For a cache of one way: pairs of lines that share a set if the index is what these conflicts say, from up to `most`
 // sets. Empty if the index names no sets. A regular hash may put all pairs found at one distance, and other pairs at
 // that distance in different sets.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> foretold_pairs(const ConflictSets& sets, std::size_t most);
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> predicted_pairs(const ConflictSets& sets, std::size_t most);
 // "modulo", "bits 12 to 17", "hashed", "none".
 [[nodiscard]] std::string to_string(const SetIndex& index);
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/structure/replacement_decision.h"
 #include "probe/structure/structure.h"
 
@@ -174,18 +174,18 @@ LoadSequence sequence_of(const Cache& cache, const SequenceArray& sequence, bool
   return found;
 }
 
-std::vector<LoadSequence> random_sequences(Lab& lab, const Cache& cache, const Structure& structure) {
+std::vector<LoadSequence> random_sequences(ProbeRunner& runner, const Cache& cache, const Structure& structure) {
   const bool behind = structure.sets.behind;
   const SequenceArray sequence = sequence_array(cache, structure);
-  const std::uint32_t copies = lab.parameters().copies;
-  const auto program_of = [&](std::size_t i) { return sequence_program(cache, sequence, lab.seed() + i); };
+  const std::uint32_t copies = runner.parameters().copies;
+  const auto program_of = [&](std::size_t i) { return sequence_program(cache, sequence, runner.seed() + i); };
   std::uint64_t loads = 0;
   for (const ChaseStep& step : program_of(0).steps) loads += step.loads;
   const std::size_t count = std::clamp<std::size_t>(kSequences.max_loads / (loads * copies), kSequences.least_sequences,
                                                     kSequences.sequences);
   std::vector<ChaseProgram> programs;
   for (std::size_t i = 0; i < count; ++i) programs.insert(programs.end(), copies, program_of(i));
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<LoadSequence> sequences;
   for (std::size_t i = 0; i < count; ++i) {
     const std::span of_program = std::span(results).subspan(i * copies, copies);
@@ -243,7 +243,8 @@ ChaseProgram victim_program(const Site& site, const VictimWalk& walk, bool touch
   return program;
 }
 
-VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
+VictimShares victim_shares(ProbeRunner& runner, const Cache& cache, const Structure& structure,
+                           bool touch_first_again) {
   const VictimWalk walk = make_walk(structure);
   // The first line that misses is the victim: those before it hit, and evict nothing. Behind another cache, a line
   // that was touched again is looked at last, because the nearer cache has it at first.
@@ -261,7 +262,7 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
   const std::size_t copies = std::clamp<std::size_t>(kVictims.max_loads / (kVictims.fills * walk.new_element),
                                                      kVictims.least_copies, kVictims.max_copies);
   std::vector<std::optional<std::size_t>> victims;
-  for (const ChaseResult& result : lab.chase(std::vector<ChaseProgram>(copies, program))) {
+  for (const ChaseResult& result : runner.chase(std::vector<ChaseProgram>(copies, program))) {
     const std::vector<std::uint32_t>& latencies = result.steps.back().latencies;
     const auto victim = std::ranges::find_if(ages, [&](std::size_t age) {
       return turn(age) < latencies.size() && latencies[turn(age)] >= cache.hit_limit_cycles() &&
@@ -276,8 +277,8 @@ SampleTable victims_table(const VictimShares& plain, const VictimShares& touched
   SampleTable table = make_table("victims", Plot::kLine,
                                  {axis("age", "age"), values("share", "share"),
                                   values("share_first_touched_again", "share if the oldest line is loaded again")});
-  table.data = {{}, plain.of_age, touched.of_age};
-  for (std::size_t i = 0; i < plain.of_age.size(); ++i) table.data[0].push_back(static_cast<double>(i + 1));
+  table.data = {{}, plain.share_by_age, touched.share_by_age};
+  for (std::size_t i = 0; i < plain.share_by_age.size(); ++i) table.data[0].push_back(static_cast<double>(i + 1));
   return table;
 }
 
@@ -298,41 +299,41 @@ std::string name_of(const Policy& policy) {
 }
 
 // No model is right often enough: eviction is random, or the policy has no model.
-Attribute without_policy(Lab& lab, const Cache& cache, const Structure& structure, const PolicyFit& fit) {
-  const VictimShares plain = victim_shares(lab, cache, structure, false);
-  const VictimShares touched = victim_shares(lab, cache, structure, true);
+Attribute without_policy(ProbeRunner& runner, const Cache& cache, const Structure& structure, const PolicyFit& fit) {
+  const VictimShares plain = victim_shares(runner, cache, structure, false);
+  const VictimShares touched = victim_shares(runner, cache, structure, true);
   const bool random =
-      settle(lab, "structure", decide_random(plain, touched, false_misses(cache), structure.sets.behind));
+      value_or_throw(runner, "structure", decide_random(plain, touched, false_misses(cache), structure.sets.behind));
   Conditions conditions = structure.conditions;
-  conditions.add(lab.conditions());
+  conditions.add(runner.conditions());
   Attribute attribute =
       measured(conditions, std::string(random ? "random" : "other"), "", std::nullopt, "victim_of_a_new_line");
   const std::size_t ways = structure.sets.most_ways();
   if (!random) add_fit(attribute, fit, ways);
-  if (lab.keep_samples()) attribute.samples.push_back(victims_table(plain, touched));
+  if (runner.keep_samples()) attribute.samples.push_back(victims_table(plain, touched));
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(ways, kShown); ++i) {
-    attribute.add_detail(fmt::format("victim_share_{}", i + 1), std::round(1000 * plain.of_age[i]) / 1000);
+    attribute.add_detail(fmt::format("victim_share_{}", i + 1), std::round(1000 * plain.share_by_age[i]) / 1000);
   }
   return attribute;
 }
 
 }  // namespace
 
-Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure) {
+Attribute structure_replacement(ProbeRunner& runner, const Cache& cache, const Structure& structure) {
   const std::size_t ways = structure.sets.most_ways();
   if (ways > structure.sets.fewest_ways() + StructureDecisionParameters{}.uneven_ways) {
     throw Inconclusive("the lines of one set cannot be identified, so the order of eviction is unknown");
   }
   const auto answer = [&](const std::string& name) {
     Conditions conditions = structure.conditions;
-    conditions.add(lab.conditions());
+    conditions.add(runner.conditions());
     return measured(conditions, name, "", std::nullopt, "policies_on_random_sequences");
   };
   if (ways == 1) return answer("none");  // there is no choice
-  const PolicyFit fit =
-      settle(lab, "structure", decide_policy(random_sequences(lab, cache, structure), ways, false_misses(cache)));
-  if (!fit.fits) return without_policy(lab, cache, structure, fit);
+  const PolicyFit fit = value_or_throw(
+      runner, "structure", decide_policy(random_sequences(runner, cache, structure), ways, false_misses(cache)));
+  if (!fit.fits) return without_policy(runner, cache, structure, fit);
   if (!fit.alone) {
     throw Inconclusive(fmt::format("{} and {} predict the hits equally well", to_string(fit.policy, ways),
                                    to_string(*fit.next_best, ways)));

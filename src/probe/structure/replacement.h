@@ -8,6 +8,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure);
+[[nodiscard]] Attribute structure_replacement(ProbeRunner& runner, const Cache& cache, const Structure& structure);
 
 }  // namespace gputopo::probe

@@ -83,8 +83,8 @@ Tally tally_of(std::span<const LoadSequence> sequences) {
 }
 
 // Whether each load hits under a policy.
-std::vector<bool> foretell(const Policy& policy, std::size_t ways, const ObservedSequence& observed,
-                           Beginning beginning) {
+std::vector<bool> predict_hits(const Policy& policy, std::size_t ways, const ObservedSequence& observed,
+                               Beginning beginning) {
   const auto set = make_set(policy, ways, ways + 1, beginning);
   std::vector<std::uint32_t> sectors(ways + 1);  // bits of the resident sectors, by line
   std::vector<bool> hits;
@@ -121,7 +121,7 @@ PolicyTrial try_policy(const Policy& policy, std::size_t ways, const std::vector
     std::vector<bool> best;
     std::size_t fewest = ~std::size_t{0};
     for (const Beginning beginning : {Beginning::kEmpty, Beginning::kStale}) {
-      std::vector<bool> wrong = errors_of(foretell(policy, ways, observed, beginning), observed);
+      std::vector<bool> wrong = errors_of(predict_hits(policy, ways, observed, beginning), observed);
       const auto count = static_cast<std::size_t>(std::ranges::count(wrong, true));
       if (count >= fewest) continue;
       fewest = count;
@@ -189,9 +189,9 @@ PolicyFit best_fit(std::vector<PolicyTrial> trials, double loads, double misses,
 
 }  // namespace
 
-double chance_that_most_are_wrong(std::size_t copies, double chance) {
+double majority_error_probability(std::size_t copies, double chance) {
   if (copies == 0) return 1;
-  return stats::chance_of_more_successes(copies / 2, copies, std::clamp(chance, 0.0, 1.0));
+  return stats::binomial_upper_tail(copies / 2, copies, std::clamp(chance, 0.0, 1.0));
 }
 
 Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::size_t ways, double false_misses,
@@ -200,7 +200,7 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
   const double repeats_missed =
       tally.repeats > 0 ? static_cast<double>(tally.repeats_missed) / static_cast<double>(tally.repeats) : 0;
   const std::size_t copies = sequences.empty() ? 0 : sequences.front().copies.size();
-  const double noise = chance_that_most_are_wrong(copies, std::max(false_misses, repeats_missed));
+  const double noise = majority_error_probability(copies, std::max(false_misses, repeats_missed));
   Decision<PolicyFit> decision;
   decision.why_not = problem_with(tally, copies, noise, parameters);
   if (!decision.why_not.empty()) return decision;
@@ -220,14 +220,14 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
 
 VictimShares share_victims(std::vector<std::size_t> looked, std::span<const std::optional<std::size_t>> victims) {
   VictimShares shares{
-      .of_age = std::vector<double>(looked.size()), .looked = {}, .tried = static_cast<double>(victims.size())};
+      .share_by_age = std::vector<double>(looked.size()), .looked = {}, .tried = static_cast<double>(victims.size())};
   shares.looked = std::move(looked);
   for (const std::optional<std::size_t>& victim : victims) {
     if (!victim) continue;
-    shares.of_age[*victim] += 1;
+    shares.share_by_age[*victim] += 1;
     ++shares.seen;
   }
-  for (double& share : shares.of_age) share /= std::max(1.0, shares.seen);
+  for (double& share : shares.share_by_age) share /= std::max(1.0, shares.seen);
   return shares;
 }
 
@@ -242,7 +242,7 @@ struct Distance {
 // as the test takes: in hundreds of ways each has one victim or none.
 Distance distance_from_even(const VictimShares& shares, double false_misses) {
   const VictimParameters parameters;
-  const auto ways = static_cast<double>(shares.of_age.size());
+  const auto ways = static_cast<double>(shares.share_by_age.size());
   // A line counts as the victim if none before it did: because it is, or by noise if the victim comes later.
   std::vector<double> expected;
   double none_before = 1;
@@ -259,7 +259,7 @@ Distance distance_from_even(const VictimShares& shares, double false_misses) {
   for (std::size_t i = 0; i < shares.looked.size(); ++i) {
     part += expected[i] / all;
     left -= expected[i] / all;
-    seen += shares.of_age[shares.looked[i]];
+    seen += shares.share_by_age[shares.looked[i]];
     const bool is_last = i + 1 == shares.looked.size();
     if (!is_last && shares.seen * std::min(part, left) < parameters.least_expected) continue;
     distance.squares += (seen - part) * (seen - part) / part;
@@ -273,10 +273,10 @@ Distance distance_from_even(const VictimShares& shares, double false_misses) {
 
 double evenness(const VictimShares& shares, double false_misses) {
   if (shares.seen == 0) return 0;
-  if (shares.of_age.size() < 2) return 1;
+  if (shares.share_by_age.size() < 2) return 1;
   const Distance distance = distance_from_even(shares, false_misses);
   if (distance.groups < 2) return 1;
-  return stats::chance_of_larger_chi_squared(shares.seen * distance.squares, distance.groups - 1);
+  return stats::chi_squared_upper_tail(shares.seen * distance.squares, distance.groups - 1);
 }
 
 double unevenness(const VictimShares& shares, double false_misses) {
@@ -290,7 +290,7 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
   Decision<bool> decision;
   decision.basis =
       fmt::format("shares of victims, oldest line first: {:.2f}; if the oldest line is loaded again: {:.2f}",
-                  fmt::join(plain.of_age, " "), fmt::join(touched.of_age, " "));
+                  fmt::join(plain.share_by_age, " "), fmt::join(touched.share_by_age, " "));
   if (std::min(plain.seen_part(), touched.seen_part()) < parameters.least_seen_part) {
     decision.why_not = "most new lines of a set replace none of its other lines";
     return decision;
@@ -301,7 +301,7 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
   const bool even = evenness(plain, false_misses) > parameters.even_chance &&
                     evenness(touched, false_misses) > parameters.even_chance;
   const double of_noise = std::min(parameters.unevenness_of_noise * false_misses, parameters.most_unevenness_of_noise);
-  const double false_victims = false_misses * static_cast<double>(plain.of_age.size());
+  const double false_victims = false_misses * static_cast<double>(plain.share_by_age.size());
   if (!even && (uneven < of_noise || false_victims > parameters.most_false_victims)) {
     decision.why_not = "some lines of a set are evicted slightly more often than others, which noise may explain";
     return decision;

@@ -75,16 +75,16 @@ struct PolicyFit {
                                                 double false_misses, const PolicyParameters& parameters = {});
 
 // Probability that most of the copies are wrong if each is wrong with probability `chance`.
-[[nodiscard]] double chance_that_most_are_wrong(std::size_t copies, double chance);
+[[nodiscard]] double majority_error_probability(std::size_t copies, double chance);
 
 // ---- Victims ----
 
 // Which of the other lines each new line replaced.
 struct VictimShares {
-  std::vector<double> of_age;       // [0]: the line loaded first
-  std::vector<std::size_t> looked;  // ages in the order in which they were looked at
-  double seen = 0;                  // victims
-  double tried = 0;                 // new lines
+  std::vector<double> share_by_age;  // [0]: the line loaded first
+  std::vector<std::size_t> looked;   // ages in the order in which they were looked at
+  double seen = 0;                   // victims
+  double tried = 0;                  // new lines
 
   [[nodiscard]] double seen_part() const { return tried > 0 ? seen / tried : 0; }
 };

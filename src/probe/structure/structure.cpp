@@ -9,7 +9,7 @@
 #include <random>
 
 #include "probe/bench/intervals.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/structure/conflicts.h"
 #include "probe/structure/eviction_set.h"
 
@@ -70,26 +70,26 @@ Conflict conflict_of(LineGroup lines) {
   return conflict;
 }
 
-std::optional<Conflict> conflict_by_itself(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed) {
-  std::optional<LineGroup> found = minimal_conflict(lab, test, lines, lab.info().sm_count, seed);
+std::optional<Conflict> conflict_by_itself(ProbeRunner& runner, FitTest& test, std::size_t lines, std::uint64_t seed) {
+  std::optional<LineGroup> found = minimal_conflict(runner, test, lines, runner.info().sm_count, seed);
   if (!found) return std::nullopt;
   return conflict_of(std::move(*found));
 }
 
 // For a cache that SMs share: it is too large to walk, and programs take turns. Finds lines that evict a victim, then
 // those of them that conflict.
-std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const EvictionPool& pool,
+std::optional<Conflict> conflict_by_eviction(ProbeRunner& runner, const Cache& cache, const EvictionPool& pool,
                                              std::uint64_t seed) {
-  const auto found = lines_evicting(lab, cache, pool, static_cast<std::uint32_t>(seed % pool.victims), seed);
+  const auto found = lines_evicting(runner, cache, pool, static_cast<std::uint32_t>(seed % pool.victims), seed);
   if (!found) return std::nullopt;
   std::vector<PackingPlace> places;
   for (const std::uint32_t line : *found) places.push_back({line});
-  FitTest test(lab, cache, pool.array, places);
+  FitTest test(runner, cache, pool.array, places);
   std::optional<LineGroup> conflicting;
   try {
-    conflicting = minimal_conflict(lab, test, places.size(), 1, seed);
+    conflicting = minimal_conflict(runner, test, places.size(), 1, seed);
   } catch (const Inconclusive& error) {
-    lab.log(fmt::format("structure: {}", error.what()));  // lines that evict another victim may show it
+    runner.log(fmt::format("structure: {}", error.what()));  // lines that evict another victim may show it
   }
   if (!conflicting) return std::nullopt;
   LineGroup lines;
@@ -97,9 +97,9 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
   return conflict_of(std::move(lines));
 }
 
-LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
+LineGroup packed_lines(ProbeRunner& runner, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
-  LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.sets.lines),
+  LineGroup packed = pack(runner, cache, structure.array, places, static_cast<std::size_t>(structure.sets.lines),
                           kStructureParameters.packing_patience)
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
@@ -117,8 +117,8 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
   return packed;
 }
 
-std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const LineGroup& packed, std::size_t least,
-                                             std::size_t lines, std::uint64_t seed) {
+std::optional<Conflict> conflict_with_packed(ProbeRunner& runner, FitTest& test, const LineGroup& packed,
+                                             std::size_t least, std::size_t lines, std::uint64_t seed) {
   if (packed.size() >= lines) return std::nullopt;  // no other line is left
   Conflict conflict{.walked = packed};
   std::mt19937_64 random(seed);
@@ -129,17 +129,18 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
   conflict.others = conflicting_with(test, packed, conflict.last, least);
-  lab.log(fmt::format("structure: of {} lines that fit and one more, {} conflict", packed.size(), conflict.ways() + 1));
+  runner.log(
+      fmt::format("structure: of {} lines that fit and one more, {} conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
 }
 
 // Collects enough conflicts to tell the structure. `next` finds a random one for a seed.
-void collect_conflicts(const Lab& lab, ConflictSets& sets,
+void collect_conflicts(const ProbeRunner& runner, ConflictSets& sets,
                        const std::function<std::optional<Conflict>(std::uint64_t seed)>& next) {
   std::uint64_t attempt = 0;
   for (; attempt < kStructureParameters.tries && !are_enough(sets); ++attempt) {
-    auto conflict = next(lab.seed() + attempt);
+    auto conflict = next(runner.seed() + attempt);
     if (conflict) sets.conflicts.push_back(std::move(*conflict));
   }
   const std::size_t agreeing = minimal_conflicts(sets).size();
@@ -152,16 +153,16 @@ void collect_conflicts(const Lab& lab, ConflictSets& sets,
   if (sets.conflicts.size() < StructureDecisionParameters{}.enough_sets) {
     throw Inconclusive("no stable conflict sets were found: lines that do not fit in one test fit in another");
   }
-  lab.log(fmt::format("structure: {} conflict sets of {} to {} ways; the cache has {:.0f} lines", sets.conflicts.size(),
-                      sets.fewest_ways(), sets.most_ways(), sets.lines));
+  runner.log(fmt::format("structure: {} conflict sets of {} to {} ways; the cache has {:.0f} lines",
+                         sets.conflicts.size(), sets.fewest_ways(), sets.most_ways(), sets.lines));
 }
 
 // Whether pairs that should share a set, by the conflicts found, fit after all. They must fit twice; a disturbance
 // does not make them fit.
-bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
+bool has_pairs_that_fit(ProbeRunner& runner, FitTest& test, const ConflictSets& sets) {
   constexpr std::size_t kPairs = 16;
   if (sets.most_ways() != 1) return false;
-  std::vector<LineGroup> pairs = foretold_pairs(sets, kPairs);
+  std::vector<LineGroup> pairs = predicted_pairs(sets, kPairs);
   for (int turn = 0; turn < 2 && !pairs.empty(); ++turn) {
     const std::vector<bool> fits = test.fit(pairs);
     std::vector<LineGroup> left;
@@ -171,7 +172,8 @@ bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
     pairs = std::move(left);
   }
   if (!pairs.empty())
-    lab.log(fmt::format("structure: {} pairs of lines that should conflict fit, so the index is hashed", pairs.size()));
+    runner.log(
+        fmt::format("structure: {} pairs of lines that should conflict fit, so the index is hashed", pairs.size()));
   return !pairs.empty();
 }
 
@@ -182,37 +184,37 @@ void require_lines(const ConflictSets& sets, double most) {
                   sets.lines, most));
 }
 
-Structure survey_by_eviction(Lab& lab, const Cache& cache, ConflictSets sets) {
-  require_lines(sets, lab.parameters().structure_shared_lines_limit);
+Structure survey_by_eviction(ProbeRunner& runner, const Cache& cache, ConflictSets sets) {
+  require_lines(sets, runner.parameters().structure_shared_lines_limit);
   const EvictionPool pool = make_eviction_pool(cache, sets.lines);
   sets.array_bytes = pool.array.bytes;
-  collect_conflicts(lab, sets, [&](std::uint64_t seed) { return conflict_by_eviction(lab, cache, pool, seed); });
-  return {pool.array, std::move(sets), lab.conditions()};
+  collect_conflicts(runner, sets, [&](std::uint64_t seed) { return conflict_by_eviction(runner, cache, pool, seed); });
+  return {pool.array, std::move(sets), runner.conditions()};
 }
 
-Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
-  require_lines(sets,
-                sets.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit);
+Structure survey_by_walking(ProbeRunner& runner, const Cache& cache, ConflictSets sets) {
+  require_lines(
+      sets, sets.behind ? runner.parameters().structure_behind_lines_limit : runner.parameters().structure_lines_limit);
   const auto wanted = static_cast<std::uint64_t>(kStructureParameters.capacities * *cache.size_bytes);
   const std::uint64_t bytes = cache.site().clamp(wanted) / sets.line_bytes * sets.line_bytes;
   Structure structure{.array = make_array(cache.site(), bytes, element_stride(cache, sets.lines))};
   structure.sets = std::move(sets);
   structure.sets.array_bytes = structure.array.bytes;
   const std::vector<PackingPlace> places = places_of(structure);
-  FitTest test(lab, cache, structure.array, places);
+  FitTest test(runner, cache, structure.array, places);
   if (structure.sets.behind) {
-    const LineGroup packed = packed_lines(lab, cache, structure, places);
+    const LineGroup packed = packed_lines(runner, cache, structure, places);
     structure.sets.lines_are_exact = static_cast<double>(packed.size()) == structure.sets.lines;
     const std::size_t least = least_lines(cache, structure.array);
-    collect_conflicts(lab, structure.sets, [&](std::uint64_t seed) {
-      return conflict_with_packed(lab, test, packed, least, places.size(), seed);
+    collect_conflicts(runner, structure.sets, [&](std::uint64_t seed) {
+      return conflict_with_packed(runner, test, packed, least, places.size(), seed);
     });
   } else {
-    collect_conflicts(lab, structure.sets,
-                      [&](std::uint64_t seed) { return conflict_by_itself(lab, test, places.size(), seed); });
-    structure.sets.is_hashed = has_pairs_that_fit(lab, test, structure.sets);
+    collect_conflicts(runner, structure.sets,
+                      [&](std::uint64_t seed) { return conflict_by_itself(runner, test, places.size(), seed); });
+    structure.sets.is_hashed = has_pairs_that_fit(runner, test, structure.sets);
   }
-  structure.conditions = lab.conditions();
+  structure.conditions = runner.conditions();
   return structure;
 }
 
@@ -224,13 +226,13 @@ std::vector<std::uint32_t> Structure::elements_of(std::uint32_t line) const {
   return elements;
 }
 
-Structure survey_structure(Lab& lab, const Cache& cache) {
+Structure survey_structure(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so no lines conflict");
   if (!cache.line || !cache.size_bytes) throw Inconclusive("the line size or the size of this cache is unknown");
   ConflictSets sets{.line_bytes = cache.line->bytes, .behind = cache.nearer_bytes > 0};
   sets.lines = std::round(*cache.size_bytes / static_cast<double>(sets.line_bytes));
-  return cache.site().exclusive && !sets.behind ? survey_by_eviction(lab, cache, std::move(sets))
-                                                : survey_by_walking(lab, cache, std::move(sets));
+  return cache.site().exclusive && !sets.behind ? survey_by_eviction(runner, cache, std::move(sets))
+                                                : survey_by_walking(runner, cache, std::move(sets));
 }
 
 Attribute structure_ways(const Structure& structure) {

@@ -22,7 +22,7 @@ struct Structure {
 };
 
 // Needs the cache's line and size. Throws Inconclusive if no conflict set can be confirmed.
-[[nodiscard]] Structure survey_structure(Lab& lab, const Cache& cache);
+[[nodiscard]] Structure survey_structure(ProbeRunner& runner, const Cache& cache);
 
 [[nodiscard]] Attribute structure_ways(const Structure& structure);
 [[nodiscard]] Attribute structure_sets(const Structure& structure);

@@ -54,14 +54,14 @@ BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::
   return latencies;
 }
 
-BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
+BandLatencies band_latencies(ProbeRunner& runner, const Survey& survey, const ChaseArray& array, double low_cycles,
                              double high_cycles) {
   std::vector<ChaseStep> steps = {warm_step(survey.site, array),
-                                  {.kind = StepKind::kCounted, .loads = lab.parameters().survey_loads}};
+                                  {.kind = StepKind::kCounted, .loads = runner.parameters().survey_loads}};
   const std::size_t untimed = steps.size();
   add_untimed_chain(steps, array);
   const ChaseProgram program = make_program(survey.site, {array}, steps);
-  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
+  const std::vector<ChaseResult> copies = runner.chase(std::vector<ChaseProgram>(runner.parameters().copies, program));
   BandLatencies latencies = timed_band_latencies(copies, 1, low_cycles, high_cycles, survey.timer_cycles);
   latencies.untimed = is_nearly_all_in_band(latencies.histogram, low_cycles, high_cycles);
   if (!latencies.untimed) return latencies;

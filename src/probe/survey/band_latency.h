@@ -27,7 +27,7 @@ struct BandLatencies {
                                                  double low_cycles, double high_cycles, double timer_cycles);
 // Walks the array in its first order. If nearly all loads are in the band, untimed chains give the means, because the
 // cost of timing a load varies.
-[[nodiscard]] BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
-                                           double high_cycles);
+[[nodiscard]] BandLatencies band_latencies(ProbeRunner& runner, const Survey& survey, const ChaseArray& array,
+                                           double low_cycles, double high_cycles);
 
 }  // namespace gputopo::probe

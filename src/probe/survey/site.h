@@ -11,7 +11,7 @@
 #include "gputopo/program.h"
 #include "model/round_up.h"
 #include "probe/bench/evidence.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "stats/descriptive.h"
 #include "stats/levels.h"
 
@@ -44,7 +44,7 @@ struct Translation {
 };
 
 // What is known about translations of footprints of up to `bytes`.
-using TranslationOf = std::function<Translation(std::uint64_t bytes)>;
+using TranslationCallback = std::function<Translation(std::uint64_t bytes)>;
 
 // The result of one sweep over the footprints of a space: its levels, and how its nearest cache fetches.
 struct Survey {

@@ -31,8 +31,8 @@ struct SurveyParameters {
 constexpr SurveyParameters kSurveyParameters;
 
 // The latency of loads that all hit: untimed and therefore exact, and timed. The difference is the timer cost.
-void run_tiny(Lab& lab, Survey& survey) {
-  const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
+void run_tiny(ProbeRunner& runner, Survey& survey) {
+  const ChaseArray array = make_array(survey.site, runner.parameters().tiny_bytes, kMinimumStrideBytes);
   survey.tiny_bytes = array.bytes;
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * array.element_count()},
                                   {.kind = StepKind::kTimed, .loads = kSurveyParameters.tiny_timed_loads}};
@@ -40,7 +40,7 @@ void run_tiny(Lab& lab, Survey& survey) {
   add_untimed_chain(steps, array);
   const ChaseProgram program = make_program(survey.site, {array}, steps);
   std::vector<double> timer_costs;
-  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
+  for (const ChaseResult& copy : runner.chase(std::vector<ChaseProgram>(runner.parameters().copies, program))) {
     const double latency = untimed_latency(copy, untimed);
     const StepResult& timed_step = copy.steps[1];
     const std::vector<double> timed(timed_step.latencies.begin(), timed_step.latencies.end());
@@ -56,8 +56,8 @@ std::uint64_t affordable(const Site& site, std::uint64_t wanted, std::uint64_t d
   return site.limit_bytes == 0 ? wanted : std::min(wanted, site.limit_bytes / divisor);
 }
 
-void run_cold(Lab& lab, Survey& survey) {
-  ColdLoads cold = run_cold_loads(lab, survey.site);
+void run_cold(ProbeRunner& runner, Survey& survey) {
+  ColdLoads cold = run_cold_loads(runner, survey.site);
   survey.cold = std::move(cold.first_touches);
   survey.cold_passes = std::move(cold.passes);
 }
@@ -65,7 +65,7 @@ void run_cold(Lab& lab, Survey& survey) {
 // Walks a footprint and then counts loads of it. In an exclusive program the block touches the footprint and a
 // shuffled sample is counted, because one thread cannot walk it all. Otherwise the same order is walked again: with
 // LRU replacement, a footprint beyond the capacity then misses wherever a set overflows.
-ChaseProgram sweep_program(const Lab& lab, const Survey& survey, std::uint64_t bytes) {
+ChaseProgram sweep_program(const ProbeRunner& runner, const Survey& survey, std::uint64_t bytes) {
   const Site& site = survey.site;
   const ChaseArray array =
       make_array(site, bytes, survey.fetch_bytes, site.exclusive ? counted_order(survey) : Order::kReversed);
@@ -73,28 +73,28 @@ ChaseProgram sweep_program(const Lab& lab, const Survey& survey, std::uint64_t b
   constexpr SweepParameters kSweep;
   ChaseProgram program = make_program(site, {array}, {warm_step(site, array)});
   if (site.exclusive) {
-    add_counted_steps(
-        program, survey,
-        std::min(lab.parameters().exclusive_loads, std::max(n / kSweep.elements_of_load, kSweep.min_loads_of_shared)));
+    add_counted_steps(program, survey,
+                      std::min(runner.parameters().exclusive_loads,
+                               std::max(n / kSweep.elements_of_load, kSweep.min_loads_of_shared)));
   } else {
     program.steps.push_back(
         {.kind = StepKind::kCounted,
-         .loads = std::min(lab.parameters().survey_loads, std::max(kSweep.passes * n, kSweep.min_loads))});
+         .loads = std::min(runner.parameters().survey_loads, std::max(kSweep.passes * n, kSweep.min_loads))});
   }
   return program;
 }
 
-void run_part(Lab& lab, Survey& survey, const SweepPart& part) {
+void run_part(ProbeRunner& runner, Survey& survey, const SweepPart& part) {
   std::vector<ChaseProgram> programs;
   std::vector<std::uint64_t> footprints;
   for (const double bytes : part.footprints()) {
-    const ChaseProgram program = sweep_program(lab, survey, static_cast<std::uint64_t>(bytes));
+    const ChaseProgram program = sweep_program(runner, survey, static_cast<std::uint64_t>(bytes));
     const std::uint64_t footprint = program.arrays.front().bytes;
     if (!footprints.empty() && footprints.back() == footprint) continue;
     footprints.push_back(footprint);
     programs.insert(programs.end(), part.copies, program);
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   for (std::size_t i = 0; i < footprints.size(); ++i) {
     stats::Histogram sum;
     for (std::uint32_t copy = 0; copy < part.copies; ++copy) {
@@ -136,13 +136,14 @@ LevelsFound levels_of_all(const Survey& survey) {
 }
 
 // A cache that the vendor does not report may be larger than the footprints that the reported caches suggest.
-void sweep_shared(Lab& lab, Survey& survey) {
-  std::optional<SweepPart> part = shared_sweep(static_cast<double>(lab.last_cache_bytes()));
+void sweep_shared(ProbeRunner& runner, Survey& survey) {
+  std::optional<SweepPart> part = shared_sweep(static_cast<double>(runner.last_cache_bytes()));
   while (part) {
-    run_part(lab, survey, *part);
-    if (lab.tells_last_cache()) return;
+    run_part(runner, survey, *part);
+    if (runner.is_last_cache_reported()) return;
     const double nearer = part_before_memory(survey.histograms.back(), levels_of_all(survey).levels, survey.cold);
-    part = next_shared_sweep(static_cast<double>(survey.footprints_bytes.back()), nearer, lab.info().max_array_bytes);
+    part =
+        next_shared_sweep(static_cast<double>(survey.footprints_bytes.back()), nearer, runner.info().max_array_bytes);
   }
 }
 
@@ -157,7 +158,7 @@ LevelsFound merge_memory(const Survey& survey, LevelsFound found, const std::vec
 
 // Loads of footprints beyond the reach of a TLB wait for its misses. Removes the levels that such misses form, and
 // drops these footprints if smaller ones show all levels.
-void set_translation_aside(Lab& lab, Survey& survey, const Translation& translation) {
+void set_translation_aside(ProbeRunner& runner, Survey& survey, const Translation& translation) {
   const auto within = static_cast<std::size_t>(
       std::ranges::upper_bound(survey.footprints_bytes, translation.free_bytes) - survey.footprints_bytes.begin());
   std::vector<stats::Histogram> free = {survey.tiny};
@@ -169,16 +170,16 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
     survey.unsure_level = of_free.unsure;
     survey.footprints_bytes.resize(within);
     survey.histograms.resize(within);
-    lab.log(fmt::format(
+    runner.log(fmt::format(
         "survey {}: loads beyond {} B wait for address translation, but footprints this large are not needed",
         to_string(survey.site.space), translation.free_bytes));
     return;
   }
   if (translation.added_cycles.empty()) return;
   survey.translation = translation;
-  lab.log(fmt::format("survey {}: beyond {} B, address translation adds at most {:.0f} cycles; levels{}",
-                      to_string(survey.site.space), translation.free_bytes, translation.added_cycles.back(),
-                      words_of(survey.levels)));
+  runner.log(fmt::format("survey {}: beyond {} B, address translation adds at most {:.0f} cycles; levels{}",
+                         to_string(survey.site.space), translation.free_bytes, translation.added_cycles.back(),
+                         words_of(survey.levels)));
   survey.levels = levels_without_translation(of_free.levels, survey.levels, translation.added_cycles);
   if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
     survey.unsure_level = unsure;
@@ -188,8 +189,8 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
 
 }  // namespace
 
-ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_bytes) {
-  const std::uint64_t passes = lab.parameters().copies;
+ColdLoads run_cold_loads(ProbeRunner& runner, const Site& site, std::uint32_t l2_fetch_bytes) {
+  const std::uint64_t passes = runner.parameters().copies;
   const std::uint64_t stride = kSurveyParameters.cold_stride_bytes;
   const std::uint64_t loads =
       affordable(site, kSurveyParameters.cold_loads, kSurveyParameters.cold_loads_divisor * stride);
@@ -207,31 +208,31 @@ ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_byte
   if (evicts) {
     const std::uint64_t used = std::accumulate(arrays.begin(), arrays.end(), std::uint64_t{0},
                                                [](std::uint64_t sum, const ChaseArray& a) { return sum + a.bytes; });
-    const std::uint64_t room = site.exclusive ? lab.last_cache_evictor_bytes() : site.limit_bytes - used;
+    const std::uint64_t room = site.exclusive ? runner.last_cache_evictor_bytes() : site.limit_bytes - used;
     arrays.push_back(make_array(site, room, kSurveyParameters.evictor_stride_bytes));
     steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
   }
   ChaseProgram program = make_program(site, std::move(arrays), std::move(steps));
   program.l2_fetch_bytes = l2_fetch_bytes;
-  std::vector<StepResult> results = lab.chase({std::move(program)}).front().steps;
+  std::vector<StepResult> results = runner.chase({std::move(program)}).front().steps;
   if (evicts) results.erase(results.begin());
   ColdLoads cold{.first_touches = std::move(results.front().histogram), .passes = {}};
   for (std::size_t i = 1; i < results.size(); ++i) cold.passes.push_back(std::move(results[i].latencies));
   return cold;
 }
 
-void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes) {
+void sweep_footprints(ProbeRunner& runner, Survey& survey, std::uint64_t enough_bytes) {
   survey.footprints_bytes.clear();
   survey.histograms.clear();
   if (survey.site.exclusive) {
-    sweep_shared(lab, survey);
+    sweep_shared(runner, survey);
     return;
   }
   const double nearest_limit = survey.levels.front().high_cycles;
   const std::uint64_t most = enough_bytes == 0 ? survey.site.limit_bytes : survey.site.clamp(enough_bytes);
   std::optional<SweepPart> part = first_sweep_part(most);
   while (part) {
-    run_part(lab, survey, *part);
+    run_part(runner, survey, *part);
     const double hits = stats::fraction_below(survey.histograms.back(), nearest_limit);
     part = next_sweep_part(part->to_bytes, hits, survey.site.limit_bytes);
   }
@@ -242,11 +243,11 @@ namespace {
 // The fetch granularity of the nearest cache: its hits in passes over arrays that were in no cache. Hits of a next
 // level that is hardly slower look like hits of the nearest one. If loads hardly slower than the tiny array form a
 // clear pattern of shorter fetches, that pattern is the nearest cache's.
-std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
+std::uint64_t fetched_at_once(const ProbeRunner& runner, const Survey& survey) {
   const double limit = std::min(nearest_limit_cycles(survey.tiny), survey.levels.front().high_cycles);
   const std::uint64_t stride = survey.site.least_stride_bytes();
   const auto fetch_below = [&](double cycles) {
-    return fetch_granularity_of(survey.cold_passes, stride, cycles, lab.parameters().line_limit_bytes);
+    return fetch_granularity_of(survey.cold_passes, stride, cycles, runner.parameters().line_limit_bytes);
   };
   const FetchGranularity wide = fetch_below(limit);
   const FetchGranularity narrow = fetch_below(hit_limit_in_cold_pass({{survey.tiny}}, {.high_cycles = limit}));
@@ -262,28 +263,28 @@ void find_levels(Survey& survey) {
 }
 
 // Sweeps again without counting loads that wait for translations. Then no level needs to be set aside.
-void sweep_in_places(Lab& lab, Survey& survey) {
+void sweep_in_places(ProbeRunner& runner, Survey& survey) {
   survey.translation = {};
-  sweep_footprints(lab, survey);
+  sweep_footprints(runner, survey);
   find_levels(survey);
-  lab.log(
+  runner.log(
       fmt::format("survey {}: sweeping again without loads that wait for address translation, which would hide levels",
                   to_string(survey.site.space)));
 }
 
 }  // namespace
 
-Survey begin_survey(Lab& lab, const Site& site) {
+Survey begin_survey(ProbeRunner& runner, const Site& site) {
   Survey survey;
   survey.site = site;
-  run_tiny(lab, survey);
-  survey.tiny_conditions = lab.conditions();
-  survey.conditions = lab.conditions();
+  run_tiny(runner, survey);
+  survey.tiny_conditions = runner.conditions();
+  survey.conditions = runner.conditions();
   return survey;
 }
 
-Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of) {
-  Lab of_cold = lab.another();
+Survey complete_survey(ProbeRunner& runner, Survey survey, const TranslationCallback& translation_of) {
+  ProbeRunner of_cold = runner.another();
   run_cold(of_cold, survey);
   survey.cold_conditions = of_cold.conditions();
   survey.conditions.add(of_cold.conditions());
@@ -294,28 +295,28 @@ Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation
     // The next level may be nearer than that limit. Then what was fetched into it looked like hits of the first level,
     // and the loads of the sweep were too far apart.
     do {
-      survey.fetch_bytes = fetched_at_once(lab, survey);
-      sweep_footprints(lab, survey);
+      survey.fetch_bytes = fetched_at_once(runner, survey);
+      sweep_footprints(runner, survey);
       find_levels(survey);
-    } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
+    } while (fetched_at_once(runner, survey) < survey.fetch_bytes);
     const std::uint64_t largest = survey.footprints_bytes.back();
     const Translation translation = translation_of ? translation_of(largest) : Translation{};
     if (translation.free_bytes > 0 && translation.free_bytes < largest) {
-      set_translation_aside(lab, survey, translation);
+      set_translation_aside(runner, survey, translation);
     }
-    if (survey.counts_in_places) sweep_in_places(lab, survey);
+    if (survey.counts_in_places) sweep_in_places(runner, survey);
     LevelsFound found = merge_memory(survey, {survey.levels, survey.unsure_level}, survey.histograms);
     survey.levels = std::move(found.levels);
     survey.unsure_level = found.unsure;
     if (!survey.site.exclusive && tiny_array_is_two(survey.tiny, survey.levels.front())) survey.unsure_level = 0;
     if (survey.unsure_level) {
-      lab.log(fmt::format("survey {}: level {} is two levels that are too close to tell apart",
-                          to_string(survey.site.space), *survey.unsure_level + 1));
+      runner.log(fmt::format("survey {}: level {} is two levels that are too close to tell apart",
+                             to_string(survey.site.space), *survey.unsure_level + 1));
     }
-    lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(survey.site.space),
-                        survey.fetch_bytes, survey.timer_cycles, words_of(survey.levels)));
+    runner.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(survey.site.space),
+                           survey.fetch_bytes, survey.timer_cycles, words_of(survey.levels)));
   }
-  survey.conditions.add(lab.conditions());
+  survey.conditions.add(runner.conditions());
   return survey;
 }
 

@@ -8,9 +8,10 @@
 namespace gputopo::probe {
 
 // Runs the tiny array alone, which gives the latency of the nearest level and the timer cost.
-[[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
+[[nodiscard]] Survey begin_survey(ProbeRunner& runner, const Site& site);
 // Finds all levels. `translation_of`: for a space whose loads are translated outside the SM.
-[[nodiscard]] Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of = {});
+[[nodiscard]] Survey complete_survey(ProbeRunner& runner, Survey survey,
+                                     const TranslationCallback& translation_of = {});
 // Loads from memory: first touches, one load per line, and passes over other arrays at the smallest stride.
 struct ColdLoads {
   stats::Histogram first_touches;
@@ -18,10 +19,10 @@ struct ColdLoads {
 };
 // No load hits a cache: no SM has the arrays of a new program in a cache, and the program first evicts what SMs share.
 // `l2_fetch_bytes`: as in ChaseProgram; throws NotSupportedError if the device has no such limit.
-[[nodiscard]] ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_bytes = 0);
+[[nodiscard]] ColdLoads run_cold_loads(ProbeRunner& runner, const Site& site, std::uint32_t l2_fetch_bytes = 0);
 
 // Sweeps the footprints of a survey with known fetch granularity and levels (again, for another carve-out).
 // `enough_bytes`: a footprint that should exceed the nearest cache, or 0; the sweep goes on if it does not.
-void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes = 0);
+void sweep_footprints(ProbeRunner& runner, Survey& survey, std::uint64_t enough_bytes = 0);
 
 }  // namespace gputopo::probe

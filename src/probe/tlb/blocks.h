@@ -22,7 +22,7 @@ struct TlbBlockParameters {
 
 // The part of the blocks that misses, for ascending block sizes. Blocks of the span are touched in order, at one
 // random place each, because regular places would use the sets of the level unevenly. `nearer`: the level before.
-[[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSignature& signature,
+[[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageChaser& page_chaser, const MissSignature& signature,
                                                       const NearerTlb& nearer, double span_bytes,
                                                       const TlbBlockParameters& parameters = {});
 

@@ -7,8 +7,8 @@
 namespace gputopo::probe {
 
 bool may_be_smaller(const SmallestBlockMisses& misses, const TlbContradictionParameters& parameters) {
-  return misses.half_as_far_apart > parameters.as_well * misses.at_step ||
-         misses.odd_part_farther < parameters.as_well * misses.beyond;
+  return misses.at_half_stride > parameters.as_well * misses.at_step ||
+         misses.at_odd_stride < parameters.as_well * misses.beyond;
 }
 
 bool cache_hides_misses(const stats::Histogram& paired, const MissSignature& signature,

@@ -30,9 +30,9 @@ struct TlbContradictionParameters {
 // Missed parts of pages in a level whose entries seem to cover as much as the smallest blocks that were touched.
 struct SmallestBlockMisses {
   double at_step = 0;
-  double half_as_far_apart = 0;  // as many pages: they reach half as far and fit, unless pages count and not bytes
-  double beyond = 0;             // more pages than there seem to be entries, a power of two apart
-  double odd_part_farther = 0;   // as many: they use all sets, and miss as often unless `beyond` used only some
+  double at_half_stride = 0;  // as many pages: they reach half as far and fit, unless pages count and not bytes
+  double beyond = 0;          // more pages than there seem to be entries, a power of two apart
+  double at_odd_stride = 0;   // as many: they use all sets, and miss as often unless `beyond` used only some
 };
 [[nodiscard]] bool may_be_smaller(const SmallestBlockMisses& misses, const TlbContradictionParameters& parameters = {});
 

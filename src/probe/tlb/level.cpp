@@ -19,22 +19,22 @@ namespace {
 
 // A level whose entries are examined.
 struct Target {
-  const PageWalker& walker;
+  const PageChaser& page_chaser;
   const NearerTlb& nearer;
   const TlbLevelParameters& parameters;
   std::uint64_t variant = 0;  // choice of the lines that are walked
 
-  void log(const std::string& line) const { walker.lab().log("tlb: " + line); }
+  void log(const std::string& line) const { page_chaser.runner().log("tlb: " + line); }
   // Enough passes for one page that misses to stand out.
-  [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, const MissSignature& signature) const {
-    WalkPasses passes = walker.passes_over(pages, is_noisy(signature));
+  [[nodiscard]] ChasePasses passes_over(std::uint64_t pages, const MissSignature& signature) const {
+    ChasePasses passes = page_chaser.passes_over(pages, is_noisy(signature));
     if (is_noisy(signature)) return passes;
     passes.passes = std::max(parameters.least_passes, passes_that_tell(signature, pages, passes.passes));
     return passes;
   }
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes,
                                       const MissSignature& signature) const {
-    return walker.walk(pages, page_bytes, nearer, passes_over(pages, signature), variant);
+    return page_chaser.walk(pages, page_bytes, nearer, passes_over(pages, signature), variant);
   }
 };
 
@@ -42,23 +42,23 @@ struct Target {
 // all fit. Only for the nearest level: behind it, few loads hit that level, and it adds noise of its own.
 MissSignature with_noise_of_lines(const Target& target, MissSignature signature, double reach_bytes) {
   if (!is_noisy(signature) || target.nearer.reach_bytes > 0) return signature;
-  const PageWalker& walker = target.walker;
+  const PageChaser& page_chaser = target.page_chaser;
   const TlbLevelParameters& parameters = target.parameters;
   const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
-  const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
-  signature =
-      with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.quiet_passes_over(lines)));
+  const std::uint64_t lines = std::min(parameters.quiet_lines, page_chaser.max_pages());
+  signature = with_hits(
+      signature, page_chaser.walk(lines, std::bit_floor(span / lines), {}, page_chaser.quiet_passes_over(lines)));
   std::vector<ChaseProgram> programs;
   for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
     const std::uint64_t stride = std::bit_floor(span / parameters.few_lines);
-    ChaseArray array = walker.pages_apart(parameters.few_lines, stride, {}, walk);
-    programs.push_back(walker.program_over(std::move(array), walker.parameters().max_loads, stride));
+    ChaseArray array = page_chaser.pages_apart(parameters.few_lines, stride, {}, walk);
+    programs.push_back(page_chaser.program_over(std::move(array), page_chaser.parameters().max_loads, stride));
   }
   std::vector<double> parts;
-  for (const stats::Histogram& histogram : walker.run(programs)) {
+  for (const stats::Histogram& histogram : page_chaser.run(programs)) {
     parts.push_back(part_beyond(histogram, signature.before_cycles, signature.rise_cycles));
   }
-  signature = with_line_error(signature, parts, parameters.few_lines, walker.parameters().least_loads);
+  signature = with_line_error(signature, parts, parameters.few_lines, page_chaser.parameters().least_loads);
   target.log(
       fmt::format("loads without misses wait {:.1f} cycles; a fraction of {:.2f} of the hits looks like misses, which "
                   "varies by {:.2f} with the choice of lines",
@@ -71,7 +71,7 @@ CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, con
                        const SweepPoint& first_after) {
   const std::uint64_t stride = first_after.stride_bytes;
   const auto missed_part_of_pages = [&](std::uint64_t pages) {
-    const SweepPoint point = load_pages(target.walker, {{pages, stride}}).front();
+    const SweepPoint point = load_pages(target.page_chaser, {{pages, stride}}).front();
     return MissedPart{missed_part(point.histogram, signature),
                       static_cast<double>(stats::total_count(point.histogram))};
   };
@@ -86,10 +86,13 @@ struct Entry {
 
 Entry find_entry(const Target& target, const MissSignature& signature, double reach_bytes) {
   const TlbBlockParameters parameters;
-  const double span = std::min(parameters.beyond * reach_bytes, static_cast<double>(target.walker.largest_bytes()));
+  const double span =
+      std::min(parameters.beyond * reach_bytes, static_cast<double>(target.page_chaser.largest_bytes()));
   if (span < parameters.least_beyond * reach_bytes) return {};
-  const std::vector<TouchedBlocks> blocks = touch_blocks(target.walker, signature, target.nearer, span, parameters);
-  const TlbEntryFound found = find_tlb_entry(blocks, reach_bytes, untold_part(signature, signature.line_error_lines));
+  const std::vector<TouchedBlocks> blocks =
+      touch_blocks(target.page_chaser, signature, target.nearer, span, parameters);
+  const TlbEntryFound found =
+      find_tlb_entry(blocks, reach_bytes, undetectable_part(signature, signature.line_error_lines));
   target.log(found.why);
   if (blocks.empty()) return {};
   const double most_missed = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed)->missed;
@@ -97,28 +100,27 @@ Entry find_entry(const Target& target, const MissSignature& signature, double re
 }
 
 double missed_part_of(const Target& target, const MissSignature& signature, const PageCount& count) {
-  return missed_part(load_pages(target.walker, {count}).front().histogram, signature);
+  return missed_part(load_pages(target.page_chaser, {count}).front().histogram, signature);
 }
 
 // Checks an entry that is as large as the smallest blocks, none of which shared a miss.
 bool entry_may_be_smaller(const Target& target, const MissSignature& signature, const TlbLevel& level,
                           const SweepPoint& step, const TlbCheckParameters& parameters) {
-  const PageWalker& walker = target.walker;
+  const PageChaser& page_chaser = target.page_chaser;
   SmallestBlockMisses misses{.at_step = missed_part(step.histogram, signature)};
-  misses.half_as_far_apart = missed_part_of(target, signature, {step.pages(), step.stride_bytes / 2});
+  misses.at_half_stride = missed_part_of(target, signature, {step.pages(), step.stride_bytes / 2});
   const std::uint64_t entry = level.entry_bytes;
   const std::uint64_t farther = entry + entry / parameters.farther_divisor;
   const double entries = level.reach_bytes.high / static_cast<double>(entry);
   const std::uint64_t pages = std::min({static_cast<std::uint64_t>(parameters.times_entries * entries),
-                                        walker.max_pages(), walker.largest_bytes() / farther});
+                                        page_chaser.max_pages(), page_chaser.largest_bytes() / farther});
   if (static_cast<double>(pages) >= parameters.least_times_entries * entries) {
     misses.beyond = missed_part_of(target, signature, {pages, entry});
-    misses.odd_part_farther = missed_part_of(target, signature, {pages, farther});
+    misses.at_odd_stride = missed_part_of(target, signature, {pages, farther});
   }
   target.log(fmt::format(
       "missed fractions: {} pages: {:.2f}; half as far apart: {:.2f}; {} pages {} B apart: {:.2f}; {} B apart: {:.2f}",
-      step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
-      misses.odd_part_farther));
+      step.pages(), misses.at_step, misses.at_half_stride, pages, entry, misses.beyond, farther, misses.at_odd_stride));
   return may_be_smaller(misses);
 }
 
@@ -144,16 +146,16 @@ MissSignature sharpened_on_entries(const Target& target, const MissSignature& si
                                    const stats::Histogram& hits) {
   std::optional<stats::Histogram> misses;
   const std::uint64_t many = pages_of(level, target.parameters.all_miss);
-  if (many * level.entry_bytes <= target.walker.largest_bytes()) {
-    WalkPasses passes = target.passes_over(many, signature);
+  if (many * level.entry_bytes <= target.page_chaser.largest_bytes()) {
+    ChasePasses passes = target.passes_over(many, signature);
     if (!is_noisy(signature)) passes.passes = target.parameters.least_passes;  // a mean of all, no single page
-    misses = target.walker.walk(many, level.entry_bytes, target.nearer, passes, target.variant);
+    misses = target.page_chaser.walk(many, level.entry_bytes, target.nearer, passes, target.variant);
   }
   return sharpened(signature, hits, misses);
 }
 
 // For contiguous pages of one entry each, with enough passes for the first set with a page too many to stand out.
-MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signature, std::uint64_t entry) {
+MissedPagesCallback missed_pages_of(const Target& target, const MissSignature& signature, std::uint64_t entry) {
   return [&target, signature, entry](std::uint64_t pages) {
     const double part = missed_part(target.walk(pages, entry, signature), signature);
     const MissedPages missed{part * static_cast<double>(pages),
@@ -166,12 +168,12 @@ MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signatu
 // Sets that overflow one after the other have all overflowed after as many further pages as there are sets. Sets that
 // a hash fills unevenly have not, and begin to overflow before the level is full.
 bool overflows_to_the_last(const Target& target, const MissSignature& signature, const TlbLevel& level,
-                           const MissedPagesOf& missed, const TlbCheckParameters& parameters) {
+                           const MissedPagesCallback& missed, const TlbCheckParameters& parameters) {
   const double fits = std::round(level.last_fit_bytes / static_cast<double>(level.entry_bytes));
   const double first = std::round(missed(static_cast<std::uint64_t>(fits) + 1).count);
   if (first < 2) return false;
   const auto all = static_cast<std::uint64_t>(std::ceil(std::min(2.0, first / (first - 1)) * fits));
-  if (all * level.entry_bytes > target.walker.largest_bytes()) return false;
+  if (all * level.entry_bytes > target.page_chaser.largest_bytes()) return false;
   const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
   return missed(all).count >= part * static_cast<double>(all);
 }
@@ -197,23 +199,23 @@ bool all_fit(const Target& target, const MissSignature& signature, const TlbLeve
 bool finer_pages_fit(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                      const TlbCheckParameters& parameters) {
   const std::uint64_t stride = last_before.stride_bytes / 2;
-  if (stride < target.walker.parameters().smallest_page_bytes) return true;
+  if (stride < target.page_chaser.parameters().smallest_page_bytes) return true;
   const double reach = parameters.finer_part * static_cast<double>(last_before.reach_bytes);
   const auto pages = static_cast<std::uint64_t>(reach) / stride;
-  if (pages == 0 || pages > target.walker.max_pages()) return true;
-  const std::vector<SweepPoint> points = load_pages(target.walker, {{pages, stride}});
+  if (pages == 0 || pages > target.page_chaser.max_pages()) return true;
+  const std::vector<SweepPoint> points = load_pages(target.page_chaser, {{pages, stride}});
   return missed_part(points.front().histogram, signature) < parameters.hardly_missed;
 }
 
 // Whether fewer pages than fit miss if they are farther apart, because the bytes that they span count.
 bool counts_bytes(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                   const TlbCheckParameters& parameters) {
-  const PageWalker& walker = target.walker;
+  const PageChaser& page_chaser = target.page_chaser;
   const auto pages = static_cast<std::uint64_t>(parameters.fewer_pages * static_cast<double>(last_before.pages()));
   for (const std::uint64_t apart : parameters.strides_apart) {
     const std::uint64_t stride = apart * last_before.stride_bytes;
-    if (pages == 0 || pages * stride > walker.largest_bytes()) return false;
-    const std::vector<SweepPoint> points = load_pages(walker, {{pages, stride}});
+    if (pages == 0 || pages * stride > page_chaser.largest_bytes()) return false;
+    const std::vector<SweepPoint> points = load_pages(page_chaser, {{pages, stride}});
     if (missed_part(points.front().histogram, signature) < parameters.many_missed) return false;
   }
   return true;
@@ -245,12 +247,12 @@ double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPo
 bool has_misses(const SweepPoint& point, const MissSignature& signature) {
   const auto loads = static_cast<double>(stats::total_count(point.histogram));
   return missed_part(point.histogram, signature) >
-         missed_by_chance(signature, loads) + untold_part(signature, static_cast<double>(point.pages()));
+         missed_by_chance(signature, loads) + undetectable_part(signature, static_cast<double>(point.pages()));
 }
 
 // The reach, as far as it is known without countable entries.
 void reach_without_entries(const Target& target, const MissSignature& signature, TlbLevel& level,
-                           const std::vector<SweepPoint>& points, const TlbRise& rise, double untold_by_chance) {
+                           const std::vector<SweepPoint>& points, const TlbRise& rise, double undetectable_by_chance) {
   const TlbLevelParameters& parameters = target.parameters;
   // A few of the pages that seemed to fit may miss.
   std::size_t fits = rise.last_before;
@@ -261,7 +263,8 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
         "fewer pages at a larger distance do not miss, so an entry may cover less than the distance between pages";
   }
   level.reach_bytes.low *=
-      1 - untold_by_chance - (target.walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
+      1 - undetectable_by_chance -
+      (target.page_chaser.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
   if (is_noisy(signature) && target.nearer.reach_bytes == 0) {
     level.reach_bytes.low = std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, rise, parameters));
   }
@@ -271,14 +274,14 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
 bool count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
                    double untold_part_of_coarse) {
   const TlbCheckParameters check;
-  const MissedPagesOf missed = missed_pages_of(target, signature, level.entry_bytes);
+  const MissedPagesCallback missed = missed_pages_of(target, signature, level.entry_bytes);
   const auto entry = static_cast<double>(level.entry_bytes);
   const auto whole_entries = [&](double bytes) { return static_cast<std::uint64_t>(bytes) / level.entry_bytes; };
   const TlbReachFound found =
       find_tlb_reach({.edge_pages = whole_entries(level.reach_bytes.low),
                       .width_pages = whole_entries(level.reach_bytes.high - level.reach_bytes.low),
                       .nearer_pages = whole_entries(2 * target.nearer.reach_bytes),
-                      .max_pages = static_cast<double>(target.walker.largest_bytes()) / entry},
+                      .max_pages = static_cast<double>(target.page_chaser.largest_bytes()) / entry},
                      missed);
   target.log(found.why);
   if (found.none_fit) {
@@ -292,10 +295,10 @@ bool count_entries(const Target& target, const MissSignature& signature, TlbLeve
   } else {
     level.reach_bytes.low *= 1 - untold_part_of_coarse;
   }
-  const std::uint64_t room = target.walker.largest_bytes() / level.entry_bytes;
+  const std::uint64_t room = target.page_chaser.largest_bytes() / level.entry_bytes;
   const std::uint64_t entries = whole_entries(level.last_fit_bytes);
   const TlbSetsFound sets = entries > TlbSetsParameters{}.max_entries
-                                ? find_even_tlb_sets(found, std::min(room, target.walker.max_pages()), missed)
+                                ? find_even_tlb_sets(found, std::min(room, target.page_chaser.max_pages()), missed)
                                 : find_tlb_sets(entries, room, is_noisy(signature), missed);
   target.log(sets.why);
   level.sets = sets.ways;
@@ -316,14 +319,14 @@ bool count_entries(const Target& target, const MissSignature& signature, TlbLeve
 
 }  // namespace
 
-LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
-                       const NearerTlb& nearer, const TlbLevelParameters& parameters) {
-  Target target{walker, nearer, parameters};
+LevelVerdict examine_level(const PageChaser& page_chaser, const TlbStep& step, const std::vector<SweepPoint>& points,
+                           const NearerTlb& nearer, const TlbLevelParameters& parameters) {
+  Target target{page_chaser, nearer, parameters};
   const SweepPoint& last_before = points[step.rise.last_before];
   const SweepPoint& first_after = points[step.rise.first_after];
   const MissSignature signature =
       with_noise_of_lines(target, step.signature, static_cast<double>(last_before.reach_bytes));
-  LookedAt found;
+  LevelVerdict found;
   TlbLevel& level = found.level;
   level.miss_cycles = signature.rise_cycles;
   level.swept_miss_cycles = step.signature.rise_cycles;
@@ -343,27 +346,27 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
     level.entry_bytes = entry.bytes;
     // Then lines may have conflicted in the cache just before a level that shows at twice the reach.
     if (entry.most_missed < check.no_block_misses &&
-        judge_step(look_beyond(walker, step, points, {.beyond = 1}), signature) != StepIs::kLevel) {
-      return {StepIs::kPassing, {}};
+        classify_step(look_beyond(page_chaser, step, points, {.beyond = 1}), signature) != StepCause::kLevel) {
+      return {StepCause::kTransient, {}};
     }
-    if (entry.bytes == entry.smallest_block_bytes && entry.bytes > walker.parameters().smallest_page_bytes &&
+    if (entry.bytes == entry.smallest_block_bytes && entry.bytes > page_chaser.parameters().smallest_page_bytes &&
         entry_may_be_smaller(target, signature, level, first_after, check)) {
       level.entry_bytes = 0;
     }
     const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
     const auto without_entries = [&] {
       level.entry_bytes = 0;
-      reach_without_entries(target, signature, level, points, step.rise, edge.untold_by_chance);
+      reach_without_entries(target, signature, level, points, step.rise, edge.undetectable_by_chance);
       level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
       return found;
     };
     if (level.entry_bytes == 0) return without_entries();
     const std::optional<stats::Histogram> hits = find_hits(target, signature, level);
-    if (!hits) return {StepIs::kCacheMisses, {}};
+    if (!hits) return {StepCause::kCacheMisses, {}};
     const MissSignature sharper = sharpened_on_entries(target, signature, level, *hits);
-    if (!count_entries(target, sharper, level, most_bytes, edge.untold_by_chance)) return without_entries();
+    if (!count_entries(target, sharper, level, most_bytes, edge.undetectable_by_chance)) return without_entries();
     level.miss_cycles = sharper.rise_cycles;
-    level.miss_error = std::max(sharper.rise_error, untold_part(sharper, sharper.line_error_lines));
+    level.miss_error = std::max(sharper.rise_error, undetectable_part(sharper, sharper.line_error_lines));
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("the examination of this level is incomplete: {}", error.what()));
   }

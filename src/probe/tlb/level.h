@@ -62,13 +62,13 @@ struct TlbCheckParameters {
 };
 
 // The verdict of the experiments that only levels undergo.
-struct LookedAt {
-  StepIs is = StepIs::kLevel;
+struct LevelVerdict {
+  StepCause is = StepCause::kLevel;
   TlbLevel level;
 };
 // If memory runs out, returns the results up to then.
-[[nodiscard]] LookedAt look_at_level(const PageWalker& walker, const TlbStep& step,
-                                     const std::vector<SweepPoint>& points, const NearerTlb& nearer,
-                                     const TlbLevelParameters& parameters = {});
+[[nodiscard]] LevelVerdict examine_level(const PageChaser& page_chaser, const TlbStep& step,
+                                         const std::vector<SweepPoint>& points, const NearerTlb& nearer,
+                                         const TlbLevelParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -21,7 +21,7 @@ struct TlbLevelMissParameters {
   double least_error_cycles_of_unknown = 3;
 };
 
-struct AbsenceParameters {
+struct AbsentLevelParameters {
   // A level that the sweep did not show is absent only if this part of the memory was swept; otherwise its reach may
   // be larger. The sweep of an idle GPU covers two thirds or more.
   double least_of_memory = 0.5;
@@ -35,16 +35,16 @@ struct AbsenceParameters {
   // Entries of the level may cover less than those of the first. GPU memory is mapped in pages of at least this size.
   std::uint64_t least_entry_bytes = 64 << 10;
 };
-constexpr AbsenceParameters kAbsence;
+constexpr AbsentLevelParameters kAbsentLevelParameters;
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
 
 // Whether an unseen level may reach beyond the sweep or, with the smallest entries, have more than there were pages.
-bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
-  const auto finest = static_cast<double>(survey.most_pages * kAbsence.least_entry_bytes);
+bool may_have_unseen_level(const TlbSurvey& survey, std::size_t depth) {
+  const auto finest = static_cast<double>(survey.most_pages * kAbsentLevelParameters.least_entry_bytes);
   const auto swept = static_cast<double>(survey.largest_bytes);
-  if (survey.levels.empty()) return swept < kAbsence.first_reaches_at_most;
-  const double reach = kAbsence.second_times_first * survey.levels.front().last_fit_bytes;
+  if (survey.levels.empty()) return swept < kAbsentLevelParameters.first_reaches_at_most;
+  const double reach = kAbsentLevelParameters.second_times_first * survey.levels.front().last_fit_bytes;
   return depth == 1 && std::min(swept, finest) < reach;
 }
 
@@ -59,19 +59,20 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                     "level: if this level exists, its reach is at least that large",
                     survey.largest_bytes));
   }
-  if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
+  if (static_cast<double>(survey.largest_bytes) <
+      kAbsentLevelParameters.least_of_memory * static_cast<double>(survey.memory_bytes)) {
     throw Inconclusive(
         fmt::format("loads over {} B miss no further TLB level: if this level exists, its reach is at least that "
                     "large; free more GPU memory to test a larger reach",
                     survey.largest_bytes));
   }
-  if (survey.most_pages < kAbsence.least_pages) {
+  if (survey.most_pages < kAbsentLevelParameters.least_pages) {
     throw NotSupportedError(
         fmt::format("loads on {} pages, the largest number whose lines stay in L2, miss no further TLB level: if this "
                     "level exists, it has at least that many entries",
                     survey.most_pages));
   }
-  if (may_reach_farther(survey, depth)) {
+  if (may_have_unseen_level(survey, depth)) {
     throw NotSupportedError(
         fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further TLB level: if this level "
                     "exists, it has a larger reach or more entries",
@@ -86,11 +87,11 @@ bool is_window(const TlbSurvey& survey, std::size_t depth) {
   return survey.window.has_value() && depth + 1 == survey.levels.size();
 }
 
-Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+Attribute tlb_reach(const ProbeRunner& runner, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
   Attribute attribute = measured(survey.conditions, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
-  if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
+  if (runner.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
 }
 

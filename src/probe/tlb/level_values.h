@@ -11,7 +11,7 @@ namespace gputopo::probe {
 [[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
 // Whether it is a window of page tables and no TLB.
 [[nodiscard]] bool is_window(const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_reach(const ProbeRunner& runner, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth);

@@ -54,11 +54,11 @@ MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
   if (misses) {
     const bool noisy = is_noisy(signature, parameters);
     const double nearly_all = noisy ? parameters.nearly_all_if_noisy : parameters.nearly_all;
-    const double as_swept = noisy ? parameters.as_swept_if_noisy : parameters.as_swept;
+    const double max_sweep_deviation = noisy ? parameters.as_swept_if_noisy : parameters.max_sweep_deviation;
     const double before = added_by_translation(hits);
     const double rise = added_by_translation(*misses) - before;
     if (missed_part(*misses, signature, parameters) > nearly_all &&
-        std::abs(rise - signature.rise_cycles) < as_swept * signature.rise_cycles) {
+        std::abs(rise - signature.rise_cycles) < max_sweep_deviation * signature.rise_cycles) {
       signature.before_cycles = before;
       signature.rise_cycles = rise;
       signature.seen_part = part_beyond(*misses, before, rise, parameters);
@@ -88,7 +88,7 @@ double line_error(const MissSignature& signature, double lines) {
   return signature.line_error * std::sqrt(signature.line_error_lines / lines);
 }
 
-double untold_part(const MissSignature& signature, double lines, const TlbMissParameters& parameters) {
+double undetectable_part(const MissSignature& signature, double lines, const TlbMissParameters& parameters) {
   return parameters.standard_errors * line_error(signature, lines);
 }
 
@@ -111,13 +111,15 @@ std::uint64_t passes_that_tell(const MissSignature& signature, std::uint64_t pag
   return static_cast<std::uint64_t>(std::min(passes, static_cast<double>(most)));
 }
 
-StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature, const BeyondStepParameters& parameters) {
+StepCause classify_step(const SlowBeyond& slow, const MissSignature& signature,
+                        const BeyondStepParameters& parameters) {
   const double few = parameters.few_slow + 2 * signature.false_part;
   const bool pages_wait = is_noisy(signature) && slow.pages_wait_cycles > parameters.mean_wait * signature.rise_cycles;
-  if (slow.pages <= few && !pages_wait) return StepIs::kPassing;
-  if (slow.companions_wait_cycles < -parameters.second_loads_miss * signature.rise_cycles) return StepIs::kCacheMisses;
+  if (slow.pages <= few && !pages_wait) return StepCause::kTransient;
+  if (slow.companions_wait_cycles < -parameters.second_loads_miss * signature.rise_cycles)
+    return StepCause::kCacheMisses;
   const bool companions_hit = pages_wait && slow.companions_wait_cycles < parameters.mean_wait * slow.pages_wait_cycles;
-  return slow.companions <= few || companions_hit ? StepIs::kLevel : StepIs::kCacheMisses;
+  return slow.companions <= few || companions_hit ? StepCause::kLevel : StepCause::kCacheMisses;
 }
 
 }  // namespace gputopo::probe

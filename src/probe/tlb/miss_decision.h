@@ -31,7 +31,7 @@ struct TlbMissParameters {
   double nearly_all = 0.9;
   double nearly_all_if_noisy = 0.75;
   // Largest relative difference to the sweep's cost of a miss. Beyond it, the loads miss more than this level.
-  double as_swept = 0.25;
+  double max_sweep_deviation = 0.25;
   double as_swept_if_noisy = 1.0;
   // Relative error of the sweep's cost if such pages do not confirm it. Larger values widen intervals.
   double unborne_error = 0.3;
@@ -77,8 +77,8 @@ struct MissSignature {
 // Standard error of the missed part over this many lines, some of which look like misses wherever they are.
 [[nodiscard]] double line_error(const MissSignature& signature, double lines);
 // The part that must miss to exceed the noise of this many lines.
-[[nodiscard]] double untold_part(const MissSignature& signature, double lines,
-                                 const TlbMissParameters& parameters = {});
+[[nodiscard]] double undetectable_part(const MissSignature& signature, double lines,
+                                       const TlbMissParameters& parameters = {});
 // Pages that must miss in a pass over `pages` to exceed noise.
 [[nodiscard]] double least_missed_pages(const MissSignature& signature, std::uint64_t pages, std::uint64_t passes,
                                         const TlbMissParameters& parameters = {});
@@ -108,12 +108,12 @@ struct SlowBeyond {
   double pages_wait_cycles = 1;  // mean, above loads that hit the level
   double companions_wait_cycles = 1;
 };
-enum class StepIs : std::uint8_t {
+enum class StepCause : std::uint8_t {
   kLevel,
-  kPassing,      // not there at twice the reach, where a level shows even more: lines of a few points conflicted
+  kTransient,    // not there at twice the reach, where a level shows even more: lines of a few points conflicted
   kCacheMisses,  // lines do not stay in the cache, and its misses look like a level
 };
-[[nodiscard]] StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature,
-                                const BeyondStepParameters& parameters = {});
+[[nodiscard]] StepCause classify_step(const SlowBeyond& slow, const MissSignature& signature,
+                                      const BeyondStepParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> past_nearer(const std::vector<std::uint32_t>& blocks,
   return ordered;
 }
 
-std::vector<std::uint32_t> halves_in_turns(std::uint32_t pages) {
+std::vector<std::uint32_t> interleave_halves(std::uint32_t pages) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t page = 0; page < pages; ++page) order.push_back(page / 2 + (page % 2 == 0 ? 0 : (pages + 1) / 2));
   return order;

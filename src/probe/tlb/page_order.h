@@ -28,6 +28,6 @@ struct PageOrderParameters {
                                                      const PageOrderParameters& parameters = {});
 
 // Alternates between the two halves, because adjacent pages may share an entry.
-[[nodiscard]] std::vector<std::uint32_t> halves_in_turns(std::uint32_t pages);
+[[nodiscard]] std::vector<std::uint32_t> interleave_halves(std::uint32_t pages);
 
 }  // namespace gputopo::probe

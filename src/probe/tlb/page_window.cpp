@@ -28,14 +28,15 @@ Places both_ends(std::uint32_t pages, std::uint32_t of_each) {
 }
 
 // The latency of a load of each page right after one of the page before.
-std::vector<double> timed_one_by_one(const PageWalker& walker, ChaseArray array) {
+std::vector<double> timed_one_by_one(const PageChaser& page_chaser, ChaseArray array) {
   const PageWindowParameters parameters;
   const std::uint64_t pages = std::min<std::uint64_t>(array.element_count(), parameters.timed_pages);
   array.bytes = pages * array.stride_bytes;
-  ChaseProgram program = make_program(walker.site(), {std::move(array)}, {{.kind = StepKind::kWarm, .loads = pages}});
+  ChaseProgram program =
+      make_program(page_chaser.site(), {std::move(array)}, {{.kind = StepKind::kWarm, .loads = pages}});
   program.timed_cap = parameters.timed_pages;
   program.steps.insert(program.steps.end(), parameters.passes, {.kind = StepKind::kTimed, .loads = pages});
-  const ChaseResult result = walker.lab().chase({program}).front();
+  const ChaseResult result = page_chaser.runner().chase({program}).front();
   std::vector<double> cycles;
   for (std::size_t page = 0; page < pages; ++page) {
     std::vector<double> passes;
@@ -63,27 +64,28 @@ std::uint64_t window_pages(const std::vector<double>& cycles, double limit_cycle
   return begins.front() <= apart && cycles.size() - begins.back() <= apart ? apart : 0;
 }
 
-std::optional<PageWindow> find_page_window(const PageWalker& walker, const NearerTlb& nearer, double miss_cycles) {
+std::optional<PageWindow> find_page_window(const PageChaser& page_chaser, const NearerTlb& nearer, double miss_cycles) {
   const PageWindowParameters parameters;
   if (nearer.entry_bytes == 0) return std::nullopt;
   const auto of_each = static_cast<std::uint32_t>(
       std::ceil(parameters.of_entries * nearer.reach_bytes / static_cast<double>(nearer.entry_bytes)));
-  const auto pages = static_cast<std::uint32_t>(walker.largest_bytes() / nearer.entry_bytes);
-  if (2 * of_each > std::min<std::uint64_t>(pages, walker.max_pages())) return std::nullopt;
+  const auto pages = static_cast<std::uint32_t>(page_chaser.largest_bytes() / nearer.entry_bytes);
+  if (2 * of_each > std::min<std::uint64_t>(pages, page_chaser.max_pages())) return std::nullopt;
   const Places places = both_ends(pages, of_each);
-  ChaseArray in_turns = walker.pages_apart(pages, nearer.entry_bytes);
+  ChaseArray in_turns = page_chaser.pages_apart(pages, nearer.entry_bytes);
   in_turns.order = Order::kSequential;
   in_turns.elements = places.in_turns;
   ChaseArray one_by_one = in_turns;
   one_by_one.elements = places.one_by_one;
-  const std::uint64_t loads = walker.parameters().max_loads;
-  const std::vector<stats::Histogram> paired = walker.run({walker.program_over(in_turns, loads, nearer.entry_bytes),
-                                                           walker.program_over(one_by_one, loads, nearer.entry_bytes)});
+  const std::uint64_t loads = page_chaser.parameters().max_loads;
+  const std::vector<stats::Histogram> paired =
+      page_chaser.run({page_chaser.program_over(in_turns, loads, nearer.entry_bytes),
+                       page_chaser.program_over(one_by_one, loads, nearer.entry_bytes)});
   const double adds = added_by_translation(paired[0]) - added_by_translation(paired[1]);
   const double limit = std::max(parameters.least_cycles, parameters.of_miss * miss_cycles);
   if (adds < limit) return std::nullopt;
   in_turns.elements.clear();
-  const std::vector<double> cycles = timed_one_by_one(walker, std::move(in_turns));
+  const std::vector<double> cycles = timed_one_by_one(page_chaser, std::move(in_turns));
   return PageWindow{window_pages(cycles, stats::median(cycles) + limit) * nearer.entry_bytes, adds};
 }
 

@@ -38,7 +38,7 @@ struct PageWindowParameters {
 [[nodiscard]] std::uint64_t window_pages(const std::vector<double>& cycles, double limit_cycles);
 
 // The window, if the level behind `nearer` is one. `miss_cycles`: the cost of that level's misses.
-[[nodiscard]] std::optional<PageWindow> find_page_window(const PageWalker& walker, const NearerTlb& nearer,
+[[nodiscard]] std::optional<PageWindow> find_page_window(const PageChaser& page_chaser, const NearerTlb& nearer,
                                                          double miss_cycles);
 
 }  // namespace gputopo::probe

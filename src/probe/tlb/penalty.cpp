@@ -39,16 +39,16 @@ struct PagesAndLines {
 };
 
 // Nothing if pages that all miss, with two lines on each, exceed the memory or the cache.
-std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level,
+std::optional<PagesAndLines> pages_and_lines(const PageChaser& page_chaser, const TlbLevel& level,
                                              std::uint64_t most_bytes) {
   const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
   const std::uint64_t room =
-      std::min(std::min(walker.largest_bytes(), most_bytes) / level.entry_bytes, walker.max_pages() / 2);
+      std::min(std::min(page_chaser.largest_bytes(), most_bytes) / level.entry_bytes, page_chaser.max_pages() / 2);
   const auto wanted = static_cast<std::uint64_t>(std::ceil(kTlbOrdersParameters.all_miss * entries));
   const std::uint64_t pages = std::min(wanted, room);
   if (pages == 0) return std::nullopt;
   if (static_cast<double>(pages) < kTlbOrdersParameters.least_miss * entries) return std::nullopt;
-  const std::uint64_t most = std::min(walker.max_pages(), kTlbOrdersParameters.pairs);
+  const std::uint64_t most = std::min(page_chaser.max_pages(), kTlbOrdersParameters.pairs);
   return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kTlbOrdersParameters.most_lines)};
 }
 
@@ -62,20 +62,20 @@ ChaseStep pass_over(const ChaseArray& array) {
   return {.kind = by_many ? StepKind::kTouchChain : StepKind::kWarm, .loads = n};
 }
 
-ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {
+ChaseProgram program_on(const PageChaser& page_chaser, std::uint32_t sm, const ChaseArray& array) {
   const std::uint64_t n = array.chain_length();
   const std::uint64_t passes = std::max<std::uint64_t>(1, kTlbOrdersParameters.pairs / n);
   ChaseProgram program =
-      make_program(walker.site(), {array}, {pass_over(array), {.kind = StepKind::kPaired, .loads = passes * n}});
+      make_program(page_chaser.site(), {array}, {pass_over(array), {.kind = StepKind::kPaired, .loads = passes * n}});
   program.sm = sm;
   return program;
 }
 
 // Lines apart and lines together, different lines on each SM.
-std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm, std::uint64_t index,
+std::vector<ChaseProgram> programs_on(const PageChaser& page_chaser, std::uint32_t sm, std::uint64_t index,
                                       const TlbLevel& level, const PagesAndLines& wanted) {
-  const ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes, {}, index);
-  ChaseArray apart = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
+  const ChaseArray pages = page_chaser.pages_apart(wanted.pages, level.entry_bytes, {}, index);
+  ChaseArray apart = make_array(page_chaser.site(), pages.bytes, page_chaser.line_for(pages.bytes));
   ChaseArray together = apart;
   std::vector<std::uint32_t> first_lines;
   for (const std::uint32_t page : chain_order(pages, 0)) {
@@ -90,7 +90,7 @@ std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm
   for (const std::uint32_t first : first_lines) {
     for (std::uint64_t line = 0; line < wanted.lines; ++line) together.elements.push_back(line_of(first, line));
   }
-  return {program_on(walker, sm, apart), program_on(walker, sm, together)};
+  return {program_on(page_chaser, sm, apart), program_on(page_chaser, sm, together)};
 }
 
 // Spread over all SMs, because the next level may be farther from some.
@@ -103,26 +103,26 @@ std::vector<std::uint32_t> sampled_sms(std::uint32_t count) {
 
 }  // namespace
 
-std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
+std::optional<TlbPenalty> penalty_by_orders(const PageChaser& page_chaser, const TlbLevel& level,
                                             const MissSignature& signature, const NearerTlb& nearer,
                                             const std::vector<TlbPenalty>& before, std::uint64_t most_bytes) {
   // Lines that are together would wait for misses of the SM's own cache, which differ.
-  if (walker.nearest().serves()) return std::nullopt;
+  if (page_chaser.nearest().serves()) return std::nullopt;
   // The levels before must miss with every load too.
   const bool nearer_misses =
       nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);
   if (level.entry_bytes == 0 || !level.unsure_reach.empty() || !nearer_misses) return std::nullopt;
-  const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level, most_bytes);
+  const std::optional<PagesAndLines> wanted = pages_and_lines(page_chaser, level, most_bytes);
   // If elements are larger than a line, another line of a page may belong to another page.
-  if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
+  if (!wanted || page_chaser.line_for(wanted->pages * level.entry_bytes) != page_chaser.parameters().line_bytes) {
     return std::nullopt;
   }
-  const std::vector<std::uint32_t> sms = sampled_sms(walker.lab().info().sm_count);
+  const std::vector<std::uint32_t> sms = sampled_sms(page_chaser.runner().info().sm_count);
   std::vector<ChaseProgram> programs;
   for (std::size_t i = 0; i < sms.size(); ++i) {
-    std::ranges::move(programs_on(walker, sms[i], i, level, *wanted), std::back_inserter(programs));
+    std::ranges::move(programs_on(page_chaser, sms[i], i, level, *wanted), std::back_inserter(programs));
   }
-  const std::vector<stats::Histogram> histograms = walker.run(programs);
+  const std::vector<stats::Histogram> histograms = page_chaser.run(programs);
   double all_cycles = level.miss_cycles;
   for (const TlbPenalty& one : before) all_cycles += one.cycles;
   const double most = kTlbOrdersParameters.outlier_times * all_cycles + kTlbOrdersParameters.outlier_cycles;
@@ -138,7 +138,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
                         kTlbOrdersParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
   // If all miss, noise may hide some of the misses.
   const double hidden = all_miss && is_noisy(signature)
-                            ? signature.false_part + untold_part(signature, static_cast<double>(wanted->pages))
+                            ? signature.false_part + undetectable_part(signature, static_cast<double>(wanted->pages))
                             : 0;
   if (missed < kTlbOrdersParameters.nearly_all - hidden) return std::nullopt;
   const double core = kTlbOrdersParameters.core_part;
@@ -147,7 +147,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);
   if (found) {
     found->sms = sms;
-    walker.lab().log(
+    page_chaser.runner().log(
         fmt::format("tlb: {} lines on each of {} pages, loaded apart and loaded one after another: a miss takes {:.2f} "
                     "[{:.2f}, {:.2f}] cycles",
                     wanted->lines, wanted->pages, found->cycles, found->interval.low, found->interval.high));

@@ -35,7 +35,7 @@ LineErrors errors_of(const stats::Line& line, const std::vector<double>& x, cons
 // Bundled because the search asks the same question in many places.
 struct Search {
   const TlbReachQuestion& question;
-  const MissedPagesOf& missed_pages_of;
+  const MissedPagesCallback& missed_pages_of;
   const TlbReachParameters& parameters;
 };
 
@@ -272,10 +272,10 @@ double missed_by_chance(const MissSignature& signature, double loads, const Coar
 }
 
 CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages, const MissSignature& signature,
-                            const MissedPartOf& missed_part_of, const CoarseEdgeParameters& parameters,
+                            const MissedPartCallback& missed_part_of, const CoarseEdgeParameters& parameters,
                             const TlbMissParameters& miss_parameters) {
   const auto of_lines = [&](std::uint64_t pages) {
-    return untold_part(signature, static_cast<double>(pages), miss_parameters);
+    return undetectable_part(signature, static_cast<double>(pages), miss_parameters);
   };
   std::uint64_t fits = fitting_pages;
   std::uint64_t exceeds = exceeding_pages;
@@ -284,11 +284,11 @@ CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding
     const std::uint64_t pages = (fits + exceeds) / 2;
     const MissedPart missed = missed_part_of(pages);
     const double chance = missed_by_chance(signature, missed.loads, parameters);
-    if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
+    if (is_noisy(signature, miss_parameters)) edge.undetectable_by_chance = parameters.untold_chance * chance;
     (missed.part > chance + of_lines(pages) ? exceeds : fits) = pages;
   }
   // Misses show only if this part of the lines misses; with randomly chosen lines it misses only beyond the reach.
-  const double untold = std::min(parameters.max_untold_part, of_lines(fits));
+  const double untold = std::min(parameters.max_undetectable_part, of_lines(fits));
   edge.pages = {static_cast<double>(fits) * (1 - untold), static_cast<double>(exceeds)};
   return edge;
 }
@@ -320,10 +320,10 @@ TlbGrowth make_tlb_growth(std::vector<double> pages, std::vector<double> missed,
   return growth;
 }
 
-TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,
+TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesCallback& missed_pages_of,
                              const TlbReachParameters& parameters) {
   std::vector<CountedPages> counted;
-  const MissedPagesOf count_pages = [&](std::uint64_t pages) {
+  const MissedPagesCallback count_pages = [&](std::uint64_t pages) {
     counted.push_back({pages, missed_pages_of(pages)});
     return counted.back().missed;
   };

@@ -25,7 +25,7 @@ struct CoarseEdgeParameters {
   // than its average. Larger values widen intervals among noise.
   double untold_chance = 1.5;
   // Largest part of the reach that noise is assumed to hide.
-  double max_untold_part = 0.5;
+  double max_undetectable_part = 0.5;
 };
 
 // Result of a walk over pages.
@@ -33,7 +33,7 @@ struct MissedPart {
   double part = 0;  // part of the loads that missed
   double loads = 0;
 };
-using MissedPartOf = std::function<MissedPart(std::uint64_t pages)>;
+using MissedPartCallback = std::function<MissedPart(std::uint64_t pages)>;
 
 // The part of this many loads, all hits, that may look like misses by chance.
 [[nodiscard]] double missed_by_chance(const MissSignature& signature, double loads,
@@ -42,11 +42,11 @@ using MissedPartOf = std::function<MissedPart(std::uint64_t pages)>;
 struct CoarseEdge {
   // The last number of pages that fits, less what noise of lines may hide, and the first that does not.
   stats::Interval pages;
-  double untold_by_chance = 0;  // part of the pages by which noise may lower the low end further
+  double undetectable_by_chance = 0;  // part of the pages by which noise may lower the low end further
 };
 // Searches between a number of pages that fits and one that does not.
 [[nodiscard]] CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
-                                          const MissSignature& signature, const MissedPartOf& missed_part_of,
+                                          const MissSignature& signature, const MissedPartCallback& missed_part_of,
                                           const CoarseEdgeParameters& parameters = {},
                                           const TlbMissParameters& miss_parameters = {});
 
@@ -59,7 +59,7 @@ struct MissedPages {
 
   [[nodiscard]] bool any() const { return count > noise; }
 };
-using MissedPagesOf = std::function<MissedPages(std::uint64_t pages)>;
+using MissedPagesCallback = std::function<MissedPages(std::uint64_t pages)>;
 
 struct TlbGrowthParameters {
   // Misses are counted between these multiples of where they begin. With smaller values fewer sets have overflowed and
@@ -123,7 +123,7 @@ struct TlbReachFound {
   bool more_fit = false;             // more pages fit than the coarse edge allows
   std::string why;
 };
-[[nodiscard]] TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,
+[[nodiscard]] TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesCallback& missed_pages_of,
                                            const TlbReachParameters& parameters = {});
 
 // Misses beyond the reach: they grow by one set with each page, along a straight line that leads back to the reach.

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "probe/bench/paired_histogram.h"
-#include "probe/bench/settle.h"
 #include "probe/bench/sm_scope.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/tlb/level_values.h"
 #include "probe/tlb/scope_decision.h"
 #include "probe/tlb/walk.h"
@@ -75,15 +75,15 @@ struct TlbMiss {
 };
 
 // The part of SM 0's pages that each other SM evicts.
-Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const ChaseArray& array, const TlbMiss& miss,
-                                              const TlbScopeParameters& parameters) {
-  const std::uint32_t sms = lab.info().sm_count;
+Decision<std::vector<EvictedPart>> evicted_by(ProbeRunner& runner, const Site& site, const ChaseArray& array,
+                                              const TlbMiss& miss, const TlbScopeParameters& parameters) {
+  const std::uint32_t sms = runner.info().sm_count;
   std::vector<ChaseProgram> programs;
   for (std::uint32_t first = 1; first < sms; first += parameters.others_at_once) {
     const std::uint32_t end = std::min(first + parameters.others_at_once, sms);
     programs.push_back(program_against(site, array, first, end, parameters));
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   std::vector<EvictedPart> parts;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const TlbEviction eviction = read_eviction(programs[i], results[i], miss.most_cycles, parameters);
@@ -101,10 +101,10 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const 
 
 }  // namespace
 
-Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
+Attribute tlb_scope(ProbeRunner& runner, const Site& site, const TlbSurvey& survey, std::size_t depth) {
   const TlbScopeParameters parameters;
   const TlbLevel& level = tlb_level(survey, depth);
-  const std::uint32_t sms = lab.info().sm_count;
+  const std::uint32_t sms = runner.info().sm_count;
   if (sms < 2) throw NotSupportedError("requires at least two SMs");
   if (level.entry_bytes == 0)
     throw Inconclusive("the bytes that an entry covers are unknown, so the entries of this level cannot be filled");
@@ -113,16 +113,16 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {
     throw Inconclusive("two working sets that together exceed the reach of this level need more memory than is free");
   }
-  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth),
+  const ChaseArray array = pages_apart(runner, site, pages, level.entry_bytes, nearer_tlb(survey, depth),
                                        {.spreads_lines = survey.spreads_lines});
   std::vector<double> miss_cycles;
   for (std::size_t nearer = 0; nearer <= depth; ++nearer) miss_cycles.push_back(survey.levels[nearer].miss_cycles);
   const auto evicted_in = [&](std::size_t rounds) {
     TlbScopeParameters of_rounds = parameters;
     of_rounds.rounds = rounds;
-    return evicted_by(lab, site, array, {max_added_cycles(miss_cycles), level.miss_cycles}, of_rounds);
+    return evicted_by(runner, site, array, {max_added_cycles(miss_cycles), level.miss_cycles}, of_rounds);
   };
-  return scope_of_sm(lab, 0, settle(lab, "", look_until_clear(evicted_in, parameters.rounds)));
+  return scope_of_sm(runner, 0, value_or_throw(runner, "", look_until_clear(evicted_in, parameters.rounds)));
 }
 
 }  // namespace gputopo::probe

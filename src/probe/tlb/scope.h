@@ -5,6 +5,6 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_scope(ProbeRunner& runner, const Site& site, const TlbSurvey& survey, std::size_t depth);
 
 }  // namespace gputopo::probe

@@ -20,7 +20,7 @@ double whole_missed(const MissedPages& missed, std::uint64_t pages, bool may_be_
 }  // namespace
 
 TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool noisy,
-                           const MissedPagesOf& missed_pages_of, const TlbSetsParameters& parameters) {
+                           const MissedPagesCallback& missed_pages_of, const TlbSetsParameters& parameters) {
   if (entries < 2) return {{}, "fewer than two entries form no sets"};
   if (entries > parameters.max_entries) return {{}, fmt::format("{} entries are too many to look for sets", entries)};
   std::vector<std::uint32_t> ways;
@@ -42,7 +42,7 @@ TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool 
 }
 
 TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pages,
-                                const MissedPagesOf& missed_pages_of, const TlbSetsParameters& parameters) {
+                                const MissedPagesCallback& missed_pages_of, const TlbSetsParameters& parameters) {
   const auto entries = static_cast<std::uint64_t>(std::round(reach.last_fit_pages));
   if (!reach.known || entries < 2) return {{}, "the number of entries is unknown"};
   const auto all_miss = [&](std::uint64_t pages) {

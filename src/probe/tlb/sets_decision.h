@@ -34,12 +34,12 @@ struct TlbSetsFound {
 };
 // For a level that holds `entries` pages, with room for `max_pages`.
 [[nodiscard]] TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool noisy,
-                                         const MissedPagesOf& missed_pages_of,
+                                         const MissedPagesCallback& missed_pages_of,
                                          const TlbSetsParameters& parameters = {});
 // For a level with more than max_entries. Each page beyond makes one set and itself miss, which gives the ways; with
 // as many more pages as there are sets then, all must miss.
 [[nodiscard]] TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pages,
-                                              const MissedPagesOf& missed_pages_of,
+                                              const MissedPagesCallback& missed_pages_of,
                                               const TlbSetsParameters& parameters = {});
 
 }  // namespace gputopo::probe

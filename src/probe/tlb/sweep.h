@@ -46,13 +46,14 @@ struct PageCount {
   std::uint64_t stride_bytes = 0;
 };
 // Loads over each of these numbers of pages.
-[[nodiscard]] std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<PageCount>& counts,
+[[nodiscard]] std::vector<SweepPoint> load_pages(const PageChaser& page_chaser, const std::vector<PageCount>& counts,
                                                  const TlbSweepParameters& parameters = {});
 
 // The sweep, up to the memory limit. Throws Inconclusive if that is too little.
-[[nodiscard]] std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepParameters& parameters = {});
+[[nodiscard]] std::vector<SweepPoint> sweep_pages(const PageChaser& page_chaser,
+                                                  const TlbSweepParameters& parameters = {});
 // Loads that miss no level, and so show noise alone.
-[[nodiscard]] stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters = {});
+[[nodiscard]] stats::Histogram quiet_loads(const PageChaser& page_chaser, const TlbSweepParameters& parameters = {});
 
 // A rise of the sweep, with the signature of a level's misses.
 struct TlbStep {
@@ -60,12 +61,12 @@ struct TlbStep {
   MissSignature signature;
   double quiet_cycles = 0;  // translation delay if no level misses
 };
-[[nodiscard]] std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,
+[[nodiscard]] std::vector<TlbStep> find_tlb_steps(const PageChaser& page_chaser, const std::vector<SweepPoint>& points,
                                                   const stats::Histogram& quiet);
 
 // Second experiment on each step: beyond it, another line of each page is loaded right after the first. Both share a
 // translation but lie in different places of L2, so a delay of the second is not due to a TLB.
-[[nodiscard]] SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step,
+[[nodiscard]] SlowBeyond look_beyond(const PageChaser& page_chaser, const TlbStep& step,
                                      const std::vector<SweepPoint>& points, const TlbSweepParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -23,7 +23,7 @@ struct UnexplainedWaitParameters {
   double most_cycles = 4;
   // At the last point before a step, a few loads may miss already if code and results take entries too: up to this
   // part of the step. Larger values overlook levels of cheap misses just before another.
-  double few_of_step = 0.05;
+  double max_early_miss_part = 0.05;
 };
 constexpr UnexplainedWaitParameters kUnexplained;
 
@@ -55,7 +55,7 @@ SampleTable sweep_table(const std::vector<SweepPoint>& points) {
   return table;
 }
 
-std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& level, const TlbStep& step,
+std::optional<TlbPenalty> penalty_of(const PageChaser& page_chaser, const TlbLevel& level, const TlbStep& step,
                                      const NearerTlb& nearer, const std::vector<TlbLevel>& before,
                                      std::uint64_t most_bytes) {
   std::vector<TlbPenalty> penalties;
@@ -64,16 +64,16 @@ std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& l
     penalties.push_back(*one.penalty);
   }
   try {
-    return penalty_by_orders(walker, level, step.signature, nearer, penalties, most_bytes);
+    return penalty_by_orders(page_chaser, level, step.signature, nearer, penalties, most_bytes);
   } catch (const DeviceMemoryError&) {
     return std::nullopt;
   }
 }
 
 // Why loads that the nearest cache may serve are inconclusive: even the first ones wait for translations.
-std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& first, const stats::Histogram& quiet) {
+std::string why_unsure_at_first(const PageChaser& page_chaser, const SweepPoint& first, const stats::Histogram& quiet) {
   const double waits = first.mean_cycles - added_by_translation(quiet);
-  if (!walker.nearest().serves() || waits <= kUnexplained.most_cycles) return "";
+  if (!page_chaser.nearest().serves() || waits <= kUnexplained.most_cycles) return "";
   return fmt::format(
       "loads over {} B, the smallest tested footprint beyond the SM's own cache, already wait {:.1f} cycles for "
       "address translation",
@@ -81,8 +81,8 @@ std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& firs
 }
 
 // Why a step is inconclusive: such loads differ among themselves by more than a miss costs.
-std::string why_unsure_of_step(const PageWalker& walker, const stats::Histogram& quiet, const TlbStep& step) {
-  if (!walker.nearest().serves()) return "";
+std::string why_unsure_of_step(const PageChaser& page_chaser, const stats::Histogram& quiet, const TlbStep& step) {
+  if (!page_chaser.nearest().serves()) return "";
   const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
   const double differ = slow_difference(quiet) - slow_difference(quiet, fast);
   if (differ <= step.rise.rise_cycles) return "";
@@ -111,7 +111,7 @@ std::size_t count_told(const TlbSurvey& survey) {
 std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const TlbStep& step) {
   const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
   const std::size_t last = step.rise.last_before;
-  const bool few_miss = last > 0 && waits_at(last) < kUnexplained.few_of_step * step.rise.rise_cycles;
+  const bool few_miss = last > 0 && waits_at(last) < kUnexplained.max_early_miss_part * step.rise.rise_cycles;
   const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
   if (waits <= kUnexplained.most_cycles) return "";
   return fmt::format(
@@ -120,9 +120,9 @@ std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const Tlb
 }
 
 // The reach up to which loads miss no level beyond that of this step.
-std::uint64_t bytes_before_next(const PageWalker& walker, const std::vector<SweepPoint>& points,
+std::uint64_t bytes_before_next(const PageChaser& page_chaser, const std::vector<SweepPoint>& points,
                                 const std::vector<TlbStep>& steps, std::size_t step) {
-  if (step + 1 == steps.size()) return walker.largest_bytes();
+  if (step + 1 == steps.size()) return page_chaser.largest_bytes();
   return points[steps[step + 1].rise.last_before].reach_bytes;
 }
 
@@ -144,12 +144,15 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
 class LevelSearch {
  public:
   // `known`: levels that other lines have shown, nearest first, all of which must show again.
-  explicit LevelSearch(const PageWalker& walker, std::vector<TlbLevel> known = {})
-      : walker_(walker), known_(std::move(known)), points_(sweep_pages(walker)), quiet_(quiet_loads(walker)) {}
+  explicit LevelSearch(const PageChaser& page_chaser, std::vector<TlbLevel> known = {})
+      : walker_(page_chaser),
+        known_(std::move(known)),
+        points_(sweep_pages(page_chaser)),
+        quiet_(quiet_loads(page_chaser)) {}
 
   TlbSurvey find() {
     survey_ = {.largest_bytes = points_.back().reach_bytes,
-               .memory_bytes = walker_.lab().info().memory_bytes.value_or(0),
+               .memory_bytes = walker_.runner().info().memory_bytes.value_or(0),
                .most_pages = walker_.max_pages(),
                .spreads_lines = walker_.parameters().spreads_lines,
                .is_limited = walker_.is_limited(),
@@ -160,7 +163,7 @@ class LevelSearch {
     for (std::size_t i = 0; i < steps.size() && survey_.unsure.empty(); ++i) {
       take_step(steps[i], bytes_before_next(walker_, points_, steps, i));
     }
-    survey_.conditions = walker_.lab().conditions();
+    survey_.conditions = walker_.runner().conditions();
     return std::move(survey_);
   }
 
@@ -191,8 +194,8 @@ class LevelSearch {
   void take_new_level(const TlbStep& step, std::uint64_t most_bytes) {
     const std::uint64_t fitting_bytes = points_[step.rise.last_before].reach_bytes;
     const SlowBeyond beyond = look_beyond(walker_, step, points_);
-    const StepIs seems = judge_step(beyond, step.signature);
-    if (seems == StepIs::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
+    const StepCause seems = classify_step(beyond, step.signature);
+    if (seems == StepCause::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
       survey_.unsure = fmt::format(
           "beyond {} B, fewer loads miss again: L2 holds the lines of so few pages that these are farther apart than "
           "an entry covers",
@@ -200,12 +203,13 @@ class LevelSearch {
       return;
     }
     const NearerTlb nearer = nearer_tlb(survey_, survey_.levels.size());
-    LookedAt looked = seems == StepIs::kLevel ? look_at_level(walker_, step, points_, nearer) : LookedAt{seems, {}};
-    if (looked.is == StepIs::kPassing) {
+    LevelVerdict looked =
+        seems == StepCause::kLevel ? examine_level(walker_, step, points_, nearer) : LevelVerdict{seems, {}};
+    if (looked.is == StepCause::kTransient) {
       passing_ = step.rise;
       return;
     }
-    if (looked.is == StepIs::kCacheMisses) {
+    if (looked.is == StepCause::kCacheMisses) {
       survey_.unsure =
           fmt::format("beyond {} B, lines do not stay in L2, and L2 misses look like TLB misses", fitting_bytes);
       return;
@@ -217,7 +221,7 @@ class LevelSearch {
     last_level_ = step.rise;
   }
 
-  const PageWalker& walker_;
+  const PageChaser& walker_;
   std::vector<TlbLevel> known_;
   std::vector<SweepPoint> points_;
   stats::Histogram quiet_;
@@ -236,22 +240,22 @@ NearerTlb all_nearer_tlbs(const TlbSurvey& survey) {
 }
 
 // Other lines show levels where lines conflict in the sets of L2, or that have more entries than there were pages.
-void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
+void look_with_other_lines(const PageChaser& page_chaser, TlbSurvey& survey) {
   const auto tells_more = [&](const TlbSurvey& other) {
     // First lines that wait slightly, hardly more than noise, do not prove that there is no level.
-    if (walker.nearest().serves() && other.levels.empty()) return false;
+    if (page_chaser.nearest().serves() && other.levels.empty()) return false;
     return other.levels.size() > survey.levels.size() ||
            (other.levels.size() == survey.levels.size() && !survey.unsure.empty() && other.unsure.empty());
   };
   const auto try_part = [&](std::uint64_t l2_part) {
-    const PageWalker spread = walker.with_spread_lines(l2_part);
+    const PageChaser spread = page_chaser.with_spread_lines(l2_part);
     TlbSurvey other = LevelSearch(spread).find();
     if (tells_more(other)) survey = std::move(other);
   };
   constexpr OtherLinesParameters kParameters;
   if (!survey.unsure.empty()) try_part(kParameters.surely_stays);
   const bool tells_all = !survey.levels.empty() && survey.unsure.empty();
-  if (walker.has_few_lines() && !tells_all) try_part(kParameters.mostly_stays);
+  if (page_chaser.has_few_lines() && !tells_all) try_part(kParameters.mostly_stays);
 }
 
 // Misses of loads that memory serves may cost more or less than those of loads that a cache serves.
@@ -269,12 +273,12 @@ void check_penalty_of_memory(TlbLevel& level, const TlbLevel* other) {
 }
 
 // A level with more entries than lines stay in a small L2 shows if memory serves all loads.
-void look_past_l2(const PageWalker& walker, TlbSurvey& survey) {
+void look_past_l2(const PageChaser& page_chaser, TlbSurvey& survey) {
   constexpr std::size_t kLevels = 2;
   const std::size_t told = count_told(survey);
   if (survey.unsure.empty() && told == survey.levels.size() && told >= kLevels) return;
   try {
-    const std::optional<PageWalker> past = walker.past_l2(nearer_tlb(survey, told));
+    const std::optional<PageChaser> past = page_chaser.past_l2(nearer_tlb(survey, told));
     if (!past) return;
     std::vector<TlbLevel> known(survey.levels.begin(), survey.levels.begin() + static_cast<std::ptrdiff_t>(told));
     TlbSurvey other = LevelSearch(*past, std::move(known)).find();
@@ -284,29 +288,29 @@ void look_past_l2(const PageWalker& walker, TlbSurvey& survey) {
     }
     survey = std::move(other);
   } catch (const Inconclusive& error) {
-    walker.lab().log(fmt::format("tlb: loads that memory serves are inconclusive: {}", error.what()));
+    page_chaser.runner().log(fmt::format("tlb: loads that memory serves are inconclusive: {}", error.what()));
   }
 }
 
-void check_penalties_of_memory(const PageWalker& walker, std::vector<TlbLevel>& levels) {
-  if (!walker.nearest().of_memory) return;
+void check_penalties_of_memory(const PageChaser& page_chaser, std::vector<TlbLevel>& levels) {
+  if (!page_chaser.nearest().of_memory) return;
   for (TlbLevel& level : levels) check_penalty_of_memory(level, nullptr);
 }
 
 // Tries different numbers of lines at once until a survey explains all that it sees.
-TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
+TlbSurvey survey_past_nearest(ProbeRunner& runner, const Site& site) {
   std::optional<TlbSurvey> best;
   std::string why;
   for (const std::uint64_t times_lines : NearestCacheParameters{}.times_lines) {
     try {
-      const PageWalker walker(lab, site, times_lines);
-      TlbSurvey survey = LevelSearch(walker).find();
+      const PageChaser page_chaser(runner, site, times_lines);
+      TlbSurvey survey = LevelSearch(page_chaser).find();
       const bool lines_differ = survey.lines_differ;  // other lines would too
       if (!lines_differ) {
-        look_with_other_lines(walker, survey);
-        look_past_l2(walker, survey);
+        look_with_other_lines(page_chaser, survey);
+        look_past_l2(page_chaser, survey);
       }
-      check_penalties_of_memory(walker, survey.levels);
+      check_penalties_of_memory(page_chaser, survey.levels);
       // A survey without levels counts only if no survey with other numbers of lines was unsure.
       const bool tells_all = survey.unsure.empty() && (!best || !survey.levels.empty());
       if (lines_differ || tells_all) return survey;
@@ -327,14 +331,14 @@ NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
   return {level.entry_bytes, level.last_fit_bytes};
 }
 
-TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
-  if (site.space == Space::kTexture) return survey_past_nearest(lab, site);
-  const PageWalker walker(lab, site);
-  TlbSurvey survey = LevelSearch(walker).find();
-  look_with_other_lines(walker, survey);
+TlbSurvey survey_tlbs(ProbeRunner& runner, const Site& site) {
+  if (site.space == Space::kTexture) return survey_past_nearest(runner, site);
+  const PageChaser page_chaser(runner, site);
+  TlbSurvey survey = LevelSearch(page_chaser).find();
+  look_with_other_lines(page_chaser, survey);
   // The bytes of an entry are known for a TLB with several entries, but not for a window.
   if (survey.levels.size() > 1 && survey.levels.back().entry_bytes == 0) {
-    survey.window = find_page_window(walker, all_nearer_tlbs(survey), survey.levels.back().miss_cycles);
+    survey.window = find_page_window(page_chaser, all_nearer_tlbs(survey), survey.levels.back().miss_cycles);
   }
   return survey;
 }

@@ -45,7 +45,7 @@ struct TlbSurvey {
 
 // Sweeps the reach up to the memory limit. `site`: a space that misses L1 on every load, so that every load is
 // translated; or textures, with so many lines that the SM's own cache holds none of them (rounds.h).
-[[nodiscard]] TlbSurvey survey_tlbs(Lab& lab, const Site& site);
+[[nodiscard]] TlbSurvey survey_tlbs(ProbeRunner& runner, const Site& site);
 
 // The level before the one at `depth` (0: nearest).
 [[nodiscard]] NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth);

@@ -45,9 +45,9 @@ ChaseProgram pairs_over(const Site& site, std::uint64_t bytes, std::uint64_t lin
 }
 
 // The largest of these ascending sizes that loads can span.
-std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::uint64_t>& sizes,
+std::uint64_t translated_of(ProbeRunner& runner, const Site& site, const std::vector<std::uint64_t>& sizes,
                             const TranslatedSpanParameters& parameters = {}) {
-  const std::uint64_t room = lab.last_cache_bytes() / kSpanParameters.l2_divisor / kSpanParameters.line_bytes;
+  const std::uint64_t room = runner.last_cache_bytes() / kSpanParameters.l2_divisor / kSpanParameters.line_bytes;
   const std::uint64_t most_lines = std::clamp(room, kSpanParameters.least_lines, kSpanParameters.lines);
   std::vector<SpanLoads> spans;
   std::vector<ChaseProgram> programs(kSpanParameters.copies,
@@ -58,7 +58,7 @@ std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::u
     const std::uint64_t lines = std::min(most_lines, bytes / kSpanParameters.line_bytes);
     programs.insert(programs.end(), kSpanParameters.copies, pairs_over(site, bytes, lines));
   }
-  const std::vector<ChaseResult> results = lab.chase(programs);
+  const std::vector<ChaseResult> results = runner.chase(programs);
   const auto added = [&](std::size_t first) {
     std::vector<double> cycles;
     for (std::size_t copy = 0; copy < kSpanParameters.copies; ++copy) {
@@ -70,31 +70,31 @@ std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::u
   for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kSpanParameters.copies);
   const double of_one_page = added(0);
   const std::uint64_t bytes = translated_bytes(spans, of_one_page, parameters);
-  lab.log(fmt::format("latency: loads over {} B do not wait for address translation", bytes));
+  runner.log(fmt::format("latency: loads over {} B do not wait for address translation", bytes));
   for (const SpanLoads& loads : spans) {
-    lab.log(fmt::format("latency: loads over {} B wait {:.1f} cycles, loads within a page {:.1f}", loads.bytes,
-                        loads.added_cycles, of_one_page));
+    runner.log(fmt::format("latency: loads over {} B wait {:.1f} cycles, loads within a page {:.1f}", loads.bytes,
+                           loads.added_cycles, of_one_page));
   }
   return bytes;
 }
 
 }  // namespace
 
-std::uint64_t find_translated_span(Lab& lab, const Site& site) {
+std::uint64_t find_translated_span(ProbeRunner& runner, const Site& site) {
   const std::uint64_t largest =
-      std::min(kSpanParameters.largest_bytes, lab.info().max_array_bytes / kSpanParameters.memory_divisor);
+      std::min(kSpanParameters.largest_bytes, runner.info().max_array_bytes / kSpanParameters.memory_divisor);
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t bytes = kSpanParameters.smallest_bytes; bytes <= largest; bytes *= kSpanParameters.growth) {
     sizes.push_back(bytes);
   }
-  return translated_of(lab, site, sizes);
+  return translated_of(runner, site, sizes);
 }
 
-bool is_translated(Lab& lab, const Site& site, std::uint64_t bytes) {
+bool is_translated(ProbeRunner& runner, const Site& site, std::uint64_t bytes) {
   const auto more = static_cast<std::uint64_t>(kSpanParameters.room_for_others * static_cast<double>(bytes));
-  if (bytes < kSpanParameters.smallest_bytes || more > lab.info().max_array_bytes / kSpanParameters.memory_divisor)
+  if (bytes < kSpanParameters.smallest_bytes || more > runner.info().max_array_bytes / kSpanParameters.memory_divisor)
     return false;
-  return translated_of(lab, site, {kSpanParameters.smallest_bytes, more},
+  return translated_of(runner, site, {kSpanParameters.smallest_bytes, more},
                        {.used_part = 1 / kSpanParameters.room_for_others}) >= bytes;
 }
 

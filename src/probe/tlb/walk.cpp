@@ -15,10 +15,10 @@ namespace {
 StepKind kind_for(const Site& site) { return site.space == Space::kTexture ? StepKind::kCounted : StepKind::kPaired; }
 
 // Histograms of the last step of each program, as pairs.
-std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProgram>& programs,
-                                           const PageWalkParameters& parameters) {
+std::vector<stats::Histogram> paired_loads(ProbeRunner& runner, const std::vector<ChaseProgram>& programs,
+                                           const PageChaseParameters& parameters) {
   std::vector<stats::Histogram> histograms;
-  for (ChaseResult& result : lab.chase(programs)) {
+  for (ChaseResult& result : runner.chase(programs)) {
     stats::Histogram& histogram = result.steps.back().histogram;
     histograms.push_back(parameters.hit_cycles ? as_paired(histogram, *parameters.hit_cycles) : std::move(histogram));
   }
@@ -26,32 +26,33 @@ std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProg
 }
 
 // Paired loads of adjacent lines, for each of these sizes.
-std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, const std::vector<std::uint64_t>& bytes,
-                                                  const PageWalkParameters& parameters) {
+std::vector<stats::Histogram> pairs_of_neighbours(ProbeRunner& runner, const Site& site,
+                                                  const std::vector<std::uint64_t>& bytes,
+                                                  const PageChaseParameters& parameters) {
   std::vector<ChaseProgram> programs;
   for (const std::uint64_t one : bytes) {
     const ChaseArray array = make_array(site, one, parameters.line_bytes);
     const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
     programs.push_back(make_program(site, {array}, {warm_step(site, array), {.kind = kind_for(site), .loads = loads}}));
   }
-  return paired_loads(lab, programs, parameters);
+  return paired_loads(runner, programs, parameters);
 }
 
 // Bytes of adjacent lines that stay, from the size for `most_pages` down to that for `least_pages`.
-std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_pages, std::uint64_t least_pages,
-                                 const PageWalkParameters& parameters) {
+std::uint64_t kept_bytes_between(ProbeRunner& runner, const Site& site, std::uint64_t most_pages,
+                                 std::uint64_t least_pages, const PageChaseParameters& parameters) {
   const std::uint64_t of_page = parameters.l2_part * parameters.line_bytes;
   std::vector<std::uint64_t> tried;
   for (std::uint64_t pages = most_pages; pages >= least_pages; pages /= parameters.kept_steps) {
     tried.push_back(pages * of_page);
   }
   tried.push_back(parameters.kept_lines_of_any * parameters.line_bytes);
-  const std::vector<stats::Histogram> pairs = pairs_of_neighbours(lab, site, tried, parameters);
+  const std::vector<stats::Histogram> pairs = pairs_of_neighbours(runner, site, tried, parameters);
   for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
     if (!stay_in_cache(pairs[i], pairs.back())) continue;
     // Halfway to the next larger size, which did not stay.
     const std::uint64_t more = tried[i] * parameters.kept_steps / 2;
-    if (i == 0 || !stay_in_cache(pairs_of_neighbours(lab, site, {more}, parameters).front(), pairs.back())) {
+    if (i == 0 || !stay_in_cache(pairs_of_neighbours(runner, site, {more}, parameters).front(), pairs.back())) {
       return tried[i];
     }
     return more;
@@ -61,15 +62,15 @@ std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_
 
 // Bytes of adjacent lines that stay in the cache behind the TLB, among the tried sizes. The vendor's figure may be the
 // sum of several parts, or an L2 that other loads share.
-std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
+std::uint64_t kept_bytes(ProbeRunner& runner, const Site& site, const PageChaseParameters& parameters) {
   const std::uint64_t most = parameters.max_pages;
   // Loads that cannot bypass L1 hit it with the second load of each pair.
   if (site.space != Space::kGlobalBypassL1 && site.space != Space::kTexture) {
-    return lab.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
+    return runner.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
   }
-  const std::uint64_t kept = kept_bytes_between(lab, site, most, parameters.least_pages, parameters);
+  const std::uint64_t kept = kept_bytes_between(runner, site, most, parameters.least_pages, parameters);
   if (kept > 0) return kept;
-  return kept_bytes_between(lab, site, parameters.least_pages / 2, parameters.least_pages_of_small, parameters);
+  return kept_bytes_between(runner, site, parameters.least_pages / 2, parameters.least_pages_of_small, parameters);
 }
 
 // One line of each page, in a window at its beginning. The low bits of the line numbers differ between consecutive
@@ -102,13 +103,13 @@ ChaseProgram warmed_pairs(const Site& site, ChaseArray array, std::uint64_t load
   return make_program(site, {std::move(array)}, std::move(steps));
 }
 
-std::uint64_t line_within(std::uint64_t bytes, const PageWalkParameters& parameters) {
+std::uint64_t line_within(std::uint64_t bytes, const PageChaseParameters& parameters) {
   return std::max(parameters.line_bytes, std::bit_ceil(bytes / parameters.max_elements));
 }
 
 // The elements ascend.
 ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer,
-                        const PageWalkParameters& parameters, std::uint64_t variant) {
+                        const PageChaseParameters& parameters, std::uint64_t variant) {
   const std::uint64_t line = line_within(pages * stride_bytes, parameters);
   ChaseArray array = make_array(site, pages * stride_bytes, line);
   array.order = nearer.entry_bytes > stride_bytes ? Order::kSequential : Order::kShuffled;
@@ -120,12 +121,12 @@ ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t str
 
 }  // namespace
 
-ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
-                       const NearerTlb& nearer, const PageWalkParameters& parameters, std::uint64_t variant) {
+ChaseArray pages_apart(const ProbeRunner& runner, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
+                       const NearerTlb& nearer, const PageChaseParameters& parameters, std::uint64_t variant) {
   if (parameters.spreads_lines) return spread_pages(site, pages, stride_bytes, nearer, parameters, variant);
   ChaseArray array = make_array(site, pages * stride_bytes, stride_bytes);
   const std::uint64_t page =
-      lab.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
+      runner.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
   array.stagger_bytes = parameters.line_bytes * (2 * variant + 1);
   array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
   // Shuffled: in sequence, only the first load of each page would miss if pages are much larger than the stride.
@@ -139,26 +140,26 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
   return array;
 }
 
-PageWalker::PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines)
-    : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
+PageChaser::PageChaser(ProbeRunner& runner, const Site& site, std::uint64_t times_lines)
+    : runner_(runner), site_(site), max_pages_(parameters_.max_pages) {
   if (site.space == Space::kTexture) look_at_nearest();
-  kept_bytes_ = kept_bytes(lab, site, parameters_);
+  kept_bytes_ = kept_bytes(runner, site, parameters_);
   if (nearest_.serves()) take_lines_past_nearest(times_lines);
   max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
   if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so TLB misses do not show");
-  lab.log(fmt::format("tlb: at most {} pages at once, with one line on each", max_pages_));
-  largest_bytes_ =
-      static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  runner.log(fmt::format("tlb: at most {} pages at once, with one line on each", max_pages_));
+  largest_bytes_ = static_cast<std::uint64_t>(runner.parameters().tlb_reach_of_free *
+                                              static_cast<double>(runner.info().max_array_bytes));
   if (nearest_.serves()) limit_to_arrays();
 }
 
-void PageWalker::look_at_nearest() {
+void PageChaser::look_at_nearest() {
   parameters_.line_bytes = parameters_.texture_line_bytes;
   std::vector<std::uint64_t> tried;
   for (std::uint64_t lines = parameters_.lines_that_hit; lines <= parameters_.max_pages; lines *= 2) {
     tried.push_back(lines * parameters_.line_bytes);
   }
-  const std::vector<stats::Histogram> raw = pairs_of_neighbours(lab_, site_, tried, parameters_);
+  const std::vector<stats::Histogram> raw = pairs_of_neighbours(runner_, site_, tried, parameters_);
   constexpr double kMiddle = 0.5;
   parameters_.hit_cycles = static_cast<std::uint32_t>(stats::histogram_quantile(raw.front(), kMiddle));
   std::vector<std::pair<std::uint64_t, stats::Histogram>> by_lines;
@@ -173,8 +174,8 @@ void PageWalker::look_at_nearest() {
                     parameters_.max_pages));
   }
   nearest_ = *found;
-  lab_.log(fmt::format("tlb: the SM's own cache holds none of {} lines{}; a miss takes {:.1f} cycles longer",
-                       nearest_.lines, nearest_.of_memory ? ", and neither does L2" : "", nearest_.gap_cycles));
+  runner_.log(fmt::format("tlb: the SM's own cache holds none of {} lines{}; a miss takes {:.1f} cycles longer",
+                          nearest_.lines, nearest_.of_memory ? ", and neither does L2" : "", nearest_.gap_cycles));
   // Histograms end at a limit, and what a translation adds must stay below it.
   constexpr double kRoomCycles = 512;
   if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
@@ -186,7 +187,7 @@ void PageWalker::look_at_nearest() {
   parameters_.kept_lines_of_any = nearest_.lines;
 }
 
-void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
+void PageChaser::take_lines_past_nearest(std::uint64_t times_lines) {
   const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
   const std::uint64_t wanted = times_lines * nearest_.lines;
   if (wanted > std::min(stay, parameters_.max_pages)) {
@@ -196,50 +197,50 @@ void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
   nearest_.lines = wanted;
 }
 
-void PageWalker::limit_to_arrays() {
+void PageChaser::limit_to_arrays() {
   // The space itself may limit arrays: linear textures hold only so many texels.
   constexpr std::uint64_t kLeastBytes = 16 << 20;
   for (std::uint64_t bytes = largest_bytes_; bytes >= kLeastBytes; bytes = (std::bit_ceil(bytes) / 2)) {
     ChaseArray array = make_array(site_, bytes, line_for(bytes));
     array.elements = {0};
     try {
-      std::ignore = lab_.chase({make_program(site_, {array}, {{.kind = StepKind::kWarm, .loads = 1}})});
+      std::ignore = runner_.chase({make_program(site_, {array}, {{.kind = StepKind::kWarm, .loads = 1}})});
       is_limited_ = bytes < largest_bytes_;
       largest_bytes_ = bytes;
       return;
     } catch (const NotSupportedError& error) {
-      lab_.log(fmt::format("tlb: {}", error.what()));
+      runner_.log(fmt::format("tlb: {}", error.what()));
     } catch (const DeviceMemoryError&) {
       return;  // the sweep meets it too
     }
   }
 }
 
-std::optional<PageWalker> PageWalker::past_l2(const NearerTlb& known) const {
+std::optional<PageChaser> PageChaser::past_l2(const NearerTlb& known) const {
   if (!nearest_.serves() || nearest_.of_memory || !has_few_lines()) return std::nullopt;
   const std::uint64_t lines = std::bit_ceil(parameters_.exceeds_kept * kept_bytes_ / parameters_.line_bytes);
   if (lines > parameters_.max_pages) return std::nullopt;
   const std::vector<stats::Histogram> pairs =
-      pairs_of_neighbours(lab_, site_, {lines * parameters_.line_bytes}, parameters_);
+      pairs_of_neighbours(runner_, site_, {lines * parameters_.line_bytes}, parameters_);
   const std::optional<NearestCache> found = past_next_cache(nearest_, lines, pairs.front());
   if (!found) return std::nullopt;
-  PageWalker past = *this;
+  PageChaser past = *this;
   past.nearest_ = *found;
   past.known_ = known;
   past.max_pages_ = parameters_.max_pages;
-  lab_.log(
+  runner_.log(
       fmt::format("tlb: repeating with {} lines, so many that memory serves all loads, which take {:.1f} cycles longer",
                   found->lines, found->gap_cycles));
   return past;
 }
 
-std::uint64_t PageWalker::window_lines(std::uint64_t page_bytes) const {
+std::uint64_t PageChaser::window_lines(std::uint64_t page_bytes) const {
   const std::uint64_t smallest =
-      lab_.info().l2_bytes ? parameters_.smallest_page_with_l2_bytes : parameters_.smallest_page_bytes;
+      runner_.info().l2_bytes ? parameters_.smallest_page_with_l2_bytes : parameters_.smallest_page_bytes;
   return std::max<std::uint64_t>(1, std::min(std::bit_floor(page_bytes), smallest) / parameters_.line_bytes);
 }
 
-ChaseArray PageWalker::in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const {
+ChaseArray PageChaser::in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const {
   const std::uint64_t line = line_for(array.bytes);
   if (!nearest_.serves() || line != parameters_.line_bytes) return array;
   ChaseArray all = make_array(site_, array.bytes, line);
@@ -256,20 +257,20 @@ ChaseArray PageWalker::in_rounds(const ChaseArray& array, std::uint64_t page_byt
   return all;
 }
 
-PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
-  PageWalker spread = *this;
+PageChaser PageChaser::with_spread_lines(std::uint64_t l2_part) const {
+  PageChaser spread = *this;
   spread.parameters_.spreads_lines = true;
   spread.parameters_.l2_part = l2_part;
   spread.max_pages_ = std::min(parameters_.max_pages, kept_bytes_ / l2_part / parameters_.line_bytes);
-  lab_.log(fmt::format("tlb: repeating with lines spread over their pages, on at most {} pages", spread.max_pages_));
+  runner_.log(fmt::format("tlb: repeating with lines spread over their pages, on at most {} pages", spread.max_pages_));
   return spread;
 }
 
-stats::Histogram PageWalker::neighbours_past_nearest() const {
-  return pairs_of_neighbours(lab_, site_, {nearest_.lines * parameters_.line_bytes}, parameters_).front();
+stats::Histogram PageChaser::neighbours_past_nearest() const {
+  return pairs_of_neighbours(runner_, site_, {nearest_.lines * parameters_.line_bytes}, parameters_).front();
 }
 
-void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
+void PageChaser::require_past_nearest(const stats::Histogram& paired) const {
   const NearestCacheParameters parameters;
   const double served = served_part(paired, nearest_);
   if (served <= parameters.few_served_of_walk) return;
@@ -278,15 +279,15 @@ void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
       100 * served));
 }
 
-std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }
+std::uint64_t PageChaser::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }
 
-std::uint64_t PageWalker::stride_for(double reach_bytes) const {
+std::uint64_t PageChaser::stride_for(double reach_bytes) const {
   const auto bytes = static_cast<std::uint64_t>(reach_bytes);
   return std::max({std::min(parameters_.wanted_stride_bytes, std::bit_floor(bytes / parameters_.least_lines)),
                    std::bit_ceil(bytes / max_pages_), parameters_.line_bytes});
 }
 
-ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
+ChaseProgram PageChaser::program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
                                       std::uint64_t together) const {
   array = in_rounds(array, page_bytes, together);
   const std::uint64_t n = array.chain_length();
@@ -295,11 +296,11 @@ ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads,
   return warmed_pairs(site_, std::move(array), loads);
 }
 
-std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& programs) const {
-  return paired_loads(lab_, programs, parameters_);
+std::vector<stats::Histogram> PageChaser::run(const std::vector<ChaseProgram>& programs) const {
+  return paired_loads(runner_, programs, parameters_);
 }
 
-WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
+ChasePasses PageChaser::passes_over(std::uint64_t pages, bool noisy) const {
   const bool few = noisy && pages <= parameters_.few_pages;
   const std::uint64_t loads = few ? parameters_.walk_loads_of_few : parameters_.walk_loads;
   const std::uint64_t passes = std::max(parameters_.least_passes, loads / pages);
@@ -307,12 +308,12 @@ WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
   return {std::min(passes, parameters_.max_passes)};
 }
 
-WalkPasses PageWalker::quiet_passes_over(std::uint64_t lines) const {
+ChasePasses PageChaser::quiet_passes_over(std::uint64_t lines) const {
   return {std::max(parameters_.least_passes, parameters_.quiet_loads / lines), parameters_.orders};
 }
 
-stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
-                                  const WalkPasses& passes, std::uint64_t variant) const {
+stats::Histogram PageChaser::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
+                                  const ChasePasses& passes, std::uint64_t variant) const {
   const std::uint64_t of_order = std::max<std::uint64_t>(1, passes.passes / passes.orders);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t order = 0; order < passes.orders; ++order) {

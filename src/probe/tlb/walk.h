@@ -15,7 +15,7 @@
 
 namespace gputopo::probe {
 
-struct PageWalkParameters {
+struct PageChaseParameters {
   // Loads this far apart are of different L2 lines, on all GPUs so far.
   std::uint64_t line_bytes = 128;
   // The same for the L2 that textures use on GT200.
@@ -74,25 +74,25 @@ struct PageWalkParameters {
 // An array with one line on each page, staggered so that the lines lie side by side in a cache behind the TLB. The
 // order keeps the level `nearer` from serving loads that it need not: shuffled, unless its entries cover several
 // pages. `variant` selects other lines of the pages.
-[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
-                                     const NearerTlb& nearer, const PageWalkParameters& parameters = {},
-                                     std::uint64_t variant = 0);
+[[nodiscard]] ChaseArray pages_apart(const ProbeRunner& runner, const Site& site, std::uint64_t pages,
+                                     std::uint64_t stride_bytes, const NearerTlb& nearer,
+                                     const PageChaseParameters& parameters = {}, std::uint64_t variant = 0);
 
 // How often pages are walked in all.
-struct WalkPasses {
+struct ChasePasses {
   std::uint64_t passes = 1;
   std::uint64_t orders = 1;  // with other lines each; they share the passes
 };
 
 // Walks over pages of one site, as many and as far apart as the device has room for.
-class PageWalker {
+class PageChaser {
  public:
   // `times_lines`: in a space that the SM's own cache serves, the multiple of the fewest lines that it holds none of.
-  PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines = 2);
+  PageChaser(ProbeRunner& runner, const Site& site, std::uint64_t times_lines = 2);
 
-  [[nodiscard]] Lab& lab() const { return lab_; }
+  [[nodiscard]] ProbeRunner& runner() const { return runner_; }
   [[nodiscard]] const Site& site() const { return site_; }
-  [[nodiscard]] const PageWalkParameters& parameters() const { return parameters_; }
+  [[nodiscard]] const PageChaseParameters& parameters() const { return parameters_; }
   [[nodiscard]] std::uint64_t max_pages() const { return max_pages_; }
   [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
   // Whether L2 keeps fewer lines than max_pages.
@@ -102,11 +102,11 @@ class PageWalker {
   // Whether no array of the space can be larger than largest_bytes(), whatever memory is free.
   [[nodiscard]] bool is_limited() const { return is_limited_; }
   // The same with lines spread over the whole distance between pages, and at most 1 / l2_part of what L2 keeps.
-  [[nodiscard]] PageWalker with_spread_lines(std::uint64_t l2_part) const;
+  [[nodiscard]] PageChaser with_spread_lines(std::uint64_t l2_part) const;
   // The same with so many lines that L2 holds none of them either and memory serves all, for a space with a nearest
   // cache and an L2 that keeps few lines. Nothing if these are too many, or memory does not stand out. `known`: the
   // last known level; walks keep it from serving loads that it need not, or the next level shows late.
-  [[nodiscard]] std::optional<PageWalker> past_l2(const NearerTlb& known) const;
+  [[nodiscard]] std::optional<PageChaser> past_l2(const NearerTlb& known) const;
 
   // The stride of pages for this reach.
   [[nodiscard]] std::uint64_t stride_for(double reach_bytes) const;
@@ -114,8 +114,8 @@ class PageWalker {
   [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const;
   [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer = {},
                                        std::uint64_t variant = 0) const {
-    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer.entry_bytes > 0 ? nearer : known_, parameters_,
-                              variant);
+    return probe::pages_apart(runner_, site_, pages, stride_bytes, nearer.entry_bytes > 0 ? nearer : known_,
+                              parameters_, variant);
   }
   // Loads everything that the array's chain visits, then loads pairs. With a nearest cache, visits so many lines of
   // the pages, page_bytes apart, that it holds none. `together`: lines of the chain on each page, a power of two,
@@ -130,15 +130,15 @@ class PageWalker {
   [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
 
   // For pages of one entry each. `noisy`: noise alone looks like misses.
-  [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, bool noisy) const;
+  [[nodiscard]] ChasePasses passes_over(std::uint64_t pages, bool noisy) const;
   // Adjacent lines, as many as exceed the nearest cache: hardly any load waits for a translation.
   [[nodiscard]] stats::Histogram neighbours_past_nearest() const;
 
   // For lines whose loads all hit.
-  [[nodiscard]] WalkPasses quiet_passes_over(std::uint64_t lines) const;
+  [[nodiscard]] ChasePasses quiet_passes_over(std::uint64_t lines) const;
   // The sum of all passes. `variant`: the choice of lines, or the first of several.
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
-                                      const WalkPasses& passes, std::uint64_t variant = 0) const;
+                                      const ChasePasses& passes, std::uint64_t variant = 0) const;
 
  private:
   void look_at_nearest();
@@ -146,9 +146,9 @@ class PageWalker {
   void limit_to_arrays();
   [[nodiscard]] ChaseArray in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const;
 
-  Lab& lab_;
+  ProbeRunner& runner_;
   const Site& site_;
-  PageWalkParameters parameters_;
+  PageChaseParameters parameters_;
   NearestCache nearest_;
   NearerTlb known_;
   bool is_limited_ = false;

@@ -25,7 +25,7 @@ struct AtomicsParameters {
 };
 constexpr AtomicsParameters kAtomicsParameters;
 
-std::uint32_t warp_bytes(const Lab& lab) { return lab.info().warp_size * kWordBytes; }
+std::uint32_t warp_bytes(const ProbeRunner& runner) { return runner.info().warp_size * kWordBytes; }
 
 // Each warp adds to as many consecutive words as it has lanes, `warp_stride_bytes` from those of the next warp. 0: all
 // lanes add to one word.
@@ -45,7 +45,9 @@ AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_
 }
 
 // All SMs together load L2; one block loads the shared memory of its SM.
-std::uint32_t blocks_for(const Lab& lab, Space space) { return space == Space::kShared ? 1 : lab.info().sm_count; }
+std::uint32_t blocks_for(const ProbeRunner& runner, Space space) {
+  return space == Space::kShared ? 1 : runner.info().sm_count;
+}
 
 AtomicReading reading_of(const AccessTrial& trial) {
   return {.cycles = trial.cycles(),
@@ -56,23 +58,23 @@ AtomicReading reading_of(const AccessTrial& trial) {
 
 }  // namespace
 
-Attribute measure_atomic_latency(Lab& lab, Space space) {
+Attribute measure_atomic_latency(ProbeRunner& runner, Space space) {
   // One warp on each SM, because the distances to L2 and its slices differ between SMs.
-  const std::uint32_t blocks = blocks_for(lab, space);
+  const std::uint32_t blocks = blocks_for(runner, space);
   std::vector<AccessProgram> programs = {atomics(space, 0, 1, 1)};
   if (blocks == 1) {
-    programs.push_back(atomics(space, warp_bytes(lab), 1, 1));
+    programs.push_back(atomics(space, warp_bytes(runner), 1, 1));
   } else {
     for (const std::uint32_t placement : kAtomicsParameters.latency_placements) {
-      programs.push_back(atomics(space, placement * warp_bytes(lab), 1, blocks));
+      programs.push_back(atomics(space, placement * warp_bytes(runner), 1, blocks));
     }
   }
-  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  const std::vector<AccessTrial> trials = run_trials(runner, programs);
   std::vector<AtomicReading> placements;
   for (const AccessTrial& trial : std::span(trials).subspan(1)) placements.push_back(reading_of(trial));
   const AtomicLatency latency = atomic_latency_of(placements);
   Attribute attribute =
-      measured(lab.conditions(), rounded(latency.cycles), "cycles", latency.interval, "dependent_atomics_of_a_warp");
+      measured(runner.conditions(), rounded(latency.cycles), "cycles", latency.interval, "dependent_atomics_of_a_warp");
   if (blocks > 1) {
     attribute.add_detail("nearest_sm_cycles", rounded(latency.nearest_cycles));
     attribute.add_detail("farthest_sm_cycles", rounded(latency.farthest_cycles));
@@ -81,18 +83,18 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   return attribute;
 }
 
-Attribute measure_atomic_throughput(Lab& lab, Space space) {
-  const std::uint32_t blocks = blocks_for(lab, space);
-  const std::uint32_t warps = most_warps(lab);
+Attribute measure_atomic_throughput(ProbeRunner& runner, Space space) {
+  const std::uint32_t blocks = blocks_for(runner, space);
+  const std::uint32_t warps = max_warps(runner);
   std::vector<AccessProgram> programs;
   const auto spreads = std::span(kAtomicsParameters.throughput_spreads)
                            .first(blocks > 1 ? kAtomicsParameters.throughput_spreads.size() : 1);
   for (const std::uint32_t spread : spreads) {
-    programs.push_back(atomics(space, spread * warp_bytes(lab), warps, blocks));
+    programs.push_back(atomics(space, spread * warp_bytes(runner), warps, blocks));
   }
   programs.push_back(atomics(space, 0, warps, blocks));
   programs.back().accesses = kAtomicsParameters.one_word_accesses;
-  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  const std::vector<AccessTrial> trials = run_trials(runner, programs);
   const AccessTrial& in_a_row = trials.front();
   const AccessTrial& one_address = trials.back();
   // Shared memory has the rates of the copies; L2 has those of the placements, except the one with neighboring warps.
@@ -101,11 +103,11 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
     rates.clear();
     for (std::size_t i = 1; i < spreads.size(); ++i) rates.push_back(trials[i].rate());
   }
-  const double lanes = static_cast<double>(lab.info().warp_size) * blocks;
+  const double lanes = static_cast<double>(runner.info().warp_size) * blocks;
   const AtomicThroughput throughput = atomic_throughput_of(rates, lanes);
   Attribute attribute =
-      measured(lab.conditions(), rounded(throughput.ops_per_clock),
-               blocks > 1 ? "ops/clk" : "ops/clk/" + lab.unit_name(), throughput.interval, "atomics_of_all_warps");
+      measured(runner.conditions(), rounded(throughput.ops_per_clock),
+               blocks > 1 ? "ops/clk" : "ops/clk/" + runner.unit_name(), throughput.interval, "atomics_of_all_warps");
   if (blocks > 1) attribute.add_detail("words_in_a_row_ops_per_clock", rounded(in_a_row.rate() * lanes));
   attribute.add_detail("one_address_ops_per_clock", rounded(one_address.rate() * lanes));
   attribute.add_detail("latency_under_load_cycles", rounded(in_a_row.cycles()));

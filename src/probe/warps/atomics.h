@@ -2,11 +2,11 @@
 // of L2. Several placements are measured for that reason.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_atomic_latency(Lab& lab, Space space);
-[[nodiscard]] Attribute measure_atomic_throughput(Lab& lab, Space space);
+[[nodiscard]] Attribute measure_atomic_latency(ProbeRunner& runner, Space space);
+[[nodiscard]] Attribute measure_atomic_throughput(ProbeRunner& runner, Space space);
 
 }  // namespace gputopo::probe

@@ -5,19 +5,19 @@
 
 #include <cstdint>
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 #include "probe/warps/banks_decision.h"
 
 namespace gputopo::probe {
 
 // `mode_bytes`: as in AccessProgram::bank_mode_bytes; throws NotSupportedError if the device has no choice.
-[[nodiscard]] BankCurve measure_bank_curve(Lab& lab, std::uint32_t mode_bytes = 0);
+[[nodiscard]] BankCurve measure_bank_curve(ProbeRunner& runner, std::uint32_t mode_bytes = 0);
 
 [[nodiscard]] Attribute banks(const BankCurve& curve, const BankFit& fit);
 [[nodiscard]] Attribute bank_width(const BankCurve& curve, const BankFit& fit);
-[[nodiscard]] Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& fit);
-[[nodiscard]] Attribute measure_bank_interleave(Lab& lab, const BankCurve& as_it_is, const BankFit& fit);
-[[nodiscard]] Attribute measure_request_lanes(Lab& lab, const BankFit& fit);
-[[nodiscard]] Attribute measure_store_latency(Lab& lab);
+[[nodiscard]] Attribute conflict_cost(const ProbeRunner& runner, const BankCurve& curve, const BankFit& fit);
+[[nodiscard]] Attribute measure_bank_interleave(ProbeRunner& runner, const BankCurve& as_it_is, const BankFit& fit);
+[[nodiscard]] Attribute measure_request_lanes(ProbeRunner& runner, const BankFit& fit);
+[[nodiscard]] Attribute measure_store_latency(ProbeRunner& runner);
 
 }  // namespace gputopo::probe

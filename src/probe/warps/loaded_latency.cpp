@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "probe/bench/access_trial.h"
-#include "probe/bench/settle.h"
+#include "probe/bench/value_or_throw.h"
 #include "probe/survey/site.h"
 #include "probe/warps/loaded_latency_decision.h"
 
@@ -42,7 +42,7 @@ std::uint32_t lane_bytes(LoadedLevel level) {
   return level == LoadedLevel::kL1 ? kPointerBytes : kLoadedLatencyParameters.sector_bytes;
 }
 
-AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
+AccessProgram program_of(ProbeRunner& runner, LoadedLevel level, std::uint32_t warps) {
   AccessProgram program{
       .warps = warps, .warm_accesses = kAccessTrial.warm_accesses, .accesses = kAccessTrial.timed_accesses};
   const bool on_chip = level == LoadedLevel::kL1 || level == LoadedLevel::kShared;
@@ -50,11 +50,11 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
                   : level == LoadedLevel::kShared ? Space::kShared
                                                   : Space::kGlobalBypassL1;
   program.lane_stride_bytes = lane_bytes(level);
-  program.warp_stride_bytes = lab.info().warp_size * program.lane_stride_bytes;
+  program.warp_stride_bytes = runner.info().warp_size * program.lane_stride_bytes;
   program.every_sm = !on_chip;
-  const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : lab.info().sm_count);
+  const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : runner.info().sm_count);
   // In a small working set warps return to the words of other warps, which also hit.
-  const std::uint64_t l2_part = lab.info().l2_bytes.value_or(0) / kLoadedLatencyParameters.l2_parts;
+  const std::uint64_t l2_part = runner.info().l2_bytes.value_or(0) / kLoadedLatencyParameters.l2_parts;
   const std::uint64_t most = level == LoadedLevel::kL1   ? kLoadedLatencyParameters.small_l1_bytes
                              : level == LoadedLevel::kL2 ? std::max(l2_part, kLoadedLatencyParameters.small_l2_bytes)
                                                          : all;
@@ -68,11 +68,11 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
     program.accesses = kLoadedLatencyParameters.memory_accesses;
     program.hop_bytes = all;
     program.bytes = all * (program.warm_accesses + program.accesses) +
-                    kLoadedLatencyParameters.beyond_caches * lab.last_cache_bytes();
-    if (program.bytes > lab.info().max_array_bytes) {
+                    kLoadedLatencyParameters.beyond_caches * runner.last_cache_bytes();
+    if (program.bytes > runner.info().max_array_bytes) {
       throw NotSupportedError(
           fmt::format("to miss L2, the loads of all SMs need {} bytes of device memory, but only {} bytes are free",
-                      program.bytes, lab.info().max_array_bytes));
+                      program.bytes, runner.info().max_array_bytes));
     }
     program.bytes -= program.bytes % kPointerBytes;
   }
@@ -107,18 +107,18 @@ std::vector<SampleTable> tables_of(const std::vector<LoadedReading>& readings) {
 
 }  // namespace
 
-Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
+Attribute measure_loaded_latency(ProbeRunner& runner, LoadedLevel level) {
   std::vector<AccessProgram> programs;
   for (const std::uint32_t warps : kLoadedLatencyParameters.warps_in_flight) {
-    if (warps <= most_warps(lab)) programs.push_back(program_of(lab, level, warps));
+    if (warps <= max_warps(runner)) programs.push_back(program_of(runner, level, warps));
   }
-  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  const std::vector<AccessTrial> trials = run_trials(runner, programs);
   const std::vector<LoadedReading> readings = readings_of(trials);
-  const LoadedLatency found = settle(lab, "loaded latency", decide_loaded_latency(readings));
+  const LoadedLatency found = value_or_throw(runner, "loaded latency", decide_loaded_latency(readings));
   const auto most_warps_tried = static_cast<std::int64_t>(trials.back().program.warps);
-  const std::uint32_t load_bytes = lab.info().warp_size * lane_bytes(level);
+  const std::uint32_t load_bytes = runner.info().warp_size * lane_bytes(level);
   Attribute attribute =
-      measured(lab.conditions(), rounded(found.loaded_cycles), "cycles", trials.back().interval(), "littles_law");
+      measured(runner.conditions(), rounded(found.loaded_cycles), "cycles", trials.back().interval(), "littles_law");
   attribute.add_detail("warps_in_flight", most_warps_tried);
   attribute.add_detail("unloaded_cycles", rounded(found.unloaded_cycles));
   attribute.add_detail("bytes_per_load", static_cast<std::int64_t>(load_bytes));
@@ -129,7 +129,7 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   } else {
     attribute.add_detail("knee_at_least_warps", most_warps_tried);
   }
-  if (lab.keep_samples()) attribute.samples = tables_of(readings);
+  if (runner.keep_samples()) attribute.samples = tables_of(readings);
   return attribute;
 }
 

@@ -2,11 +2,11 @@
 // a working set in device memory that L2 still holds.
 #pragma once
 
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
 enum class LoadedLevel { kL1, kShared, kL2, kDevice };
-[[nodiscard]] Attribute measure_loaded_latency(Lab& lab, LoadedLevel level);
+[[nodiscard]] Attribute measure_loaded_latency(ProbeRunner& runner, LoadedLevel level);
 
 }  // namespace gputopo::probe

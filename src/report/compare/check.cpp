@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
@@ -180,16 +180,16 @@ std::vector<std::string> quick_check_cells(const Topology& baseline) {
 std::string check_to_text(const CheckResult& result, const Topology& topology) {
   std::string text;
   for (const auto* notes : {&result.notes, &result.environment}) {
-    for (const std::string& note : *notes) text += fmt::format("note: {}\n", visible_line(note));
+    for (const std::string& note : *notes) text += fmt::format("note: {}\n", sanitized_line(note));
   }
   for (const CheckResult::Finding& finding : result.violations)
-    text += fmt::format("violation: {}\n", visible_line(finding.text));
+    text += fmt::format("violation: {}\n", sanitized_line(finding.text));
   for (const CheckResult::Finding& finding : result.not_judged)
-    text += fmt::format("not judged: {}\n", visible_line(finding.text));
+    text += fmt::format("not judged: {}\n", sanitized_line(finding.text));
   constexpr const char* kVerdicts[] = {"ok", "FAILED", "NOT JUDGED"};
   text += fmt::format("{}: {}, {} values compared, {} violation{}, {} not judged\n",
                       kVerdicts[static_cast<std::size_t>(result.outcome())],
-                      visible_line(report::device_title(topology)), result.compared, result.violations.size(),
+                      sanitized_line(report::device_title(topology)), result.compared, result.violations.size(),
                       result.violations.size() == 1 ? "" : "s", result.not_judged.size());
   return text;
 }

@@ -32,7 +32,7 @@ Bounds bounds_of(const Attribute& attribute) {
 }
 
 // False for values that do not apply or were not selected, which are not compared.
-bool takes_part(const Attribute* attribute) { return attribute != nullptr && !is_silent(*attribute); }
+bool takes_part(const Attribute* attribute) { return attribute != nullptr && !needs_no_reason(*attribute); }
 
 bool left_out(const Attribute* attribute) { return attribute != nullptr && attribute->reason == Reason::kNotSelected; }
 

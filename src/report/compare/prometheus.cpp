@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/report.h"
 #include "report/compare/prometheus_text.h"
 #include "report/words/units.h"
@@ -50,13 +50,13 @@ std::string counted_name(const std::string& id) {
 std::string comments_of(const CheckResult& result) {
   std::string text;
   for (const auto* notes : {&result.notes, &result.environment}) {
-    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", visible_line(note));
+    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", sanitized_line(note));
   }
   for (const CheckResult::Finding& finding : result.violations) {
-    text += fmt::format("# violation: {}\n", visible_line(finding.text));
+    text += fmt::format("# violation: {}\n", sanitized_line(finding.text));
   }
   for (const CheckResult::Finding& finding : result.not_judged) {
-    text += fmt::format("# not judged: {}\n", visible_line(finding.text));
+    text += fmt::format("# not judged: {}\n", sanitized_line(finding.text));
   }
   return text;
 }
@@ -122,7 +122,7 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
 std::string check_failure_to_prometheus(std::string_view problem) {
   return fmt::format(
       "# not judged: {}\n# HELP gputopo_check_ok {}\n# TYPE gputopo_check_ok gauge\ngputopo_check_ok 0\n",
-      visible_line(problem), kCheckOkHelp);
+      sanitized_line(problem), kCheckOkHelp);
 }
 
 }  // namespace gputopo

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::report {
 namespace {
@@ -31,7 +31,7 @@ std::string prometheus_name(std::string_view text) {
 
 std::string prometheus_label(std::string_view text) {
   std::string label;
-  for (const char c : visible_text(text)) {
+  for (const char c : sanitized_text(text)) {
     if (c == '\n') {
       label += "\\n";
       continue;
@@ -44,7 +44,7 @@ std::string prometheus_label(std::string_view text) {
 
 std::string prometheus_help(std::string_view text) {
   std::string help;
-  for (const char c : visible_line(text)) {
+  for (const char c : sanitized_line(text)) {
     if (c == '\\') help += '\\';
     help += c;
   }

@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "report/compare/compare.h"
 #include "report/words/device_facts.h"
 #include "report/words/text_table.h"
@@ -71,9 +71,9 @@ PublishedValue value_of(const SortedJson& row, const SortedJson& sources, const 
 
 }  // namespace
 
-bool PublishedBeside::agrees() const { return std::ranges::any_of(values, &PublishedValue::agrees); }
+bool PublishedComparison::agrees() const { return std::ranges::any_of(values, &PublishedValue::agrees); }
 
-std::vector<PublishedBeside> published_beside(const Topology& topology) {
+std::vector<PublishedComparison> compare_with_published(const Topology& topology) {
   const SortedJson published = SortedJson::parse(kPublishedJson);
   const std::string gpu = gpu_named(published.at("devices"), topology.name);
   if (gpu.empty()) return {};
@@ -81,11 +81,11 @@ std::vector<PublishedBeside> published_beside(const Topology& topology) {
   for (const SortedJson& row : published.at("values")) {
     if (row.at(0) == gpu) rows[{row.at(1).get<std::string>(), row.at(2).get<std::string>()}].push_back(&row);
   }
-  std::vector<PublishedBeside> beside;
+  std::vector<PublishedComparison> beside;
   for (const ValueGroup& group : value_groups(topology)) {
     for (const auto& [id, attribute] : *group.attributes) {
       if (!attribute.number() || is_environment(group.id, id)) continue;
-      PublishedBeside& one = beside.emplace_back(PublishedBeside{group.id, group.title, id, &attribute, {}});
+      PublishedComparison& one = beside.emplace_back(PublishedComparison{group.id, group.title, id, &attribute, {}});
       for (const SortedJson* row : rows[{group.id, id}]) {
         one.values.push_back(value_of(*row, published.at("sources"), attribute));
       }
@@ -97,7 +97,7 @@ std::vector<PublishedBeside> published_beside(const Topology& topology) {
   return beside;
 }
 
-std::string published_text(const PublishedBeside& beside, const PublishedValue& value) {
+std::string published_text(const PublishedComparison& beside, const PublishedValue& value) {
   const std::string verdict =
       value.agrees ? "agrees" : fmt::format("differs by {:+.0f}%", 100 * value.relative.value_or(0));
   const std::string condition = value.condition.empty() ? "" : fmt::format(" ({})", value.condition);
@@ -105,9 +105,9 @@ std::string published_text(const PublishedBeside& beside, const PublishedValue& 
 }
 
 std::string to_published(const Topology& topology, const TerminalStyle& style) {
-  const std::vector<PublishedBeside> all = published_beside(topology);
+  const std::vector<PublishedComparison> all = compare_with_published(topology);
   std::string text =
-      paint(visible_line(device_title(topology)) + ": published and measured values", Tone::kStrong, style.colour) +
+      paint(sanitized_line(device_title(topology)) + ": published and measured values", Tone::kStrong, style.colour) +
       "\n\n";
   if (all.empty()) return text + "gputopo knows no published values for a GPU of this name.\n";
   std::vector<std::string> unsaid;
@@ -120,14 +120,15 @@ std::string to_published(const Topology& topology, const TerminalStyle& style) {
   };
   std::size_t agree = 0;
   std::size_t differ = 0;
-  for (const PublishedBeside& beside : all) {
-    const std::string name = visible_line(fmt::format("{} {}", beside.title, readable(beside.attribute)));
+  for (const PublishedComparison& beside : all) {
+    const std::string name = sanitized_line(fmt::format("{} {}", beside.title, readable(beside.attribute)));
     if (beside.values.empty()) {
       unsaid.push_back(name);
       continue;
     }
     ++(beside.agrees() ? agree : differ);
-    text += paint(fmt::format("{}: {}", name, visible_line(side_text(beside.own))), Tone::kStrong, style.colour) + "\n";
+    text +=
+        paint(fmt::format("{}: {}", name, sanitized_line(side_text(beside.own))), Tone::kStrong, style.colour) + "\n";
     for (const PublishedValue& value : beside.values) {
       text += wrap("  ", fmt::format("{} [{}]", published_text(beside, value), number_of(value.source)), style.width);
     }

@@ -24,7 +24,7 @@ struct PublishedValue {
 };
 
 // A value of the report and its published figures, if any.
-struct PublishedBeside {
+struct PublishedComparison {
   std::string group;  // as ValueGroup::id
   std::string title;
   std::string attribute;
@@ -34,10 +34,10 @@ struct PublishedBeside {
 };
 
 // One entry for each number that is not a condition of the run. Points into the report. Empty for an unknown GPU.
-[[nodiscard]] std::vector<PublishedBeside> published_beside(const Topology& topology);
+[[nodiscard]] std::vector<PublishedComparison> compare_with_published(const Topology& topology);
 
 // The figure, the kind of its source, and the difference: "differs by +11%: 35 cycles (hit), preprint".
-[[nodiscard]] std::string published_text(const PublishedBeside& beside, const PublishedValue& value);
+[[nodiscard]] std::string published_text(const PublishedComparison& beside, const PublishedValue& value);
 
 // For a terminal: values that agree, values that differ, and values without published figures.
 [[nodiscard]] std::string to_published(const Topology& topology, const TerminalStyle& style);

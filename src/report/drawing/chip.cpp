@@ -226,7 +226,7 @@ Chip chip_of(const Topology& topology) {
   chip.heat = heat_of(topology);
   chip.units = units_of(topology);
   std::vector<std::string> translations;
-  for (const MemoryElement* element : speaking_elements(topology)) {
+  for (const MemoryElement* element : elements_with_values(topology)) {
     const Attribute* reach = find(element->attributes, AttributeId::kReach);
     if (reach != nullptr && reach->available()) translations.push_back(translation_note(*element, chip.unit_name));
     if (!is_drawn(*element)) continue;

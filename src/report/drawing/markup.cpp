@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::report {
 namespace {
@@ -27,7 +27,7 @@ std::string_view escaped_character(std::string_view character) {
       return character;
     default:
       const bool is_plain = character.front() >= ' ' && character.front() < '\x7f';  // almost all characters
-      return !is_plain && is_command(character) ? kReplacement : character;
+      return !is_plain && is_control_character(character) ? kReplacement : character;
   }
 }
 
@@ -61,7 +61,7 @@ Markup json_block(std::string_view id, std::string_view json) {
     const std::string_view character = json.substr(0, std::max<std::size_t>(utf8_length(json), 1));
     const char c = character.front();
     const bool is_plain = (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t';
-    if (c == '<' || (!is_plain && is_command(character))) {
+    if (c == '<' || (!is_plain && is_control_character(character))) {
       text += json_escape(code_point(character));
     } else {
       text += character;

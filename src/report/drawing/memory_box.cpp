@@ -126,7 +126,7 @@ Markup names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double 
 std::string described(const MemoryElement& element) {
   std::string text = element.title;
   for (const auto& [id, attribute] : element.attributes) {
-    if (is_silent(attribute)) continue;
+    if (needs_no_reason(attribute)) continue;
     text += fmt::format("\n{}: ", readable(id));
     if (!attribute.available()) {
       text += fmt::format("unavailable, {}", why_absent(attribute));

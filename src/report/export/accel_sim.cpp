@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
 #include "report/words/hierarchy.h"
@@ -38,7 +38,7 @@ class Lines {
   }
 
  private:
-  void comment(const std::string& line) { text_ += fmt::format("# {}\n", visible_line(line)); }
+  void comment(const std::string& line) { text_ += fmt::format("# {}\n", sanitized_line(line)); }
   void give(std::string_view key, const std::string& value) { text_ += fmt::format("{} {}\n", key, value); }
   void give(std::string_view key, std::int64_t value) { give(key, std::to_string(value)); }
   void lack(std::string_view key, const std::string& why) { comment(fmt::format("{}: {}", key, why)); }

@@ -2,7 +2,7 @@
 // hwloc-annotate. The script replaces its output only at the end, as a whole.
 #include <fmt/format.h>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/export.h"
 #include "report/export/hwloc_infos.h"
 #include "report/export/shell_text.h"
@@ -41,7 +41,7 @@ std::string to_hwloc_annotate(const Topology& topology) {
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
   std::string text =
       "#!/bin/sh\n# Adds the values that gputopo found for a GPU to the XML that lstopo wrote for its host.\n";
-  text += fmt::format("# {}\n# {}\n", visible_line(topology.name), report::origin(topology));
+  text += fmt::format("# {}\n# {}\n", sanitized_line(topology.name), report::origin(topology));
   for (const std::string& notice : report::notices(topology)) text += fmt::format("# {}\n", notice);
   text += fmt::format(fmt::runtime(kBegin), is_amd ? "rsmi0" : "cuda0");
   for (const auto& [name, value] : report::hwloc_infos(topology)) {

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "report/words/csv_text.h"
 #include "report/words/values.h"
 
@@ -42,7 +42,7 @@ std::vector<HwlocInfo> hwloc_infos(const Topology& topology) {
     for (const AttributeId id : kSaid) {
       const Attribute* attribute = find(element.attributes, id);
       if (attribute == nullptr || !attribute->available()) continue;
-      const std::string value = visible_line(plain_value(attribute->value));
+      const std::string value = sanitized_line(plain_value(attribute->value));
       if (value.empty()) continue;
       infos.emplace_back(
           fmt::format("Gputopo{}{}{}", camel_case(element.id), camel_case(to_string(id)), ending(attribute->unit)),

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "file/limits.h"
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
 #include "report/drawing/markup.h"

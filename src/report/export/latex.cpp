@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/export.h"
 #include "report/words/device_facts.h"
 #include "report/words/hierarchy.h"
@@ -19,7 +19,7 @@ namespace {
 // entry for the start of one.
 std::string latex(std::string_view text) {
   std::string result;
-  for (const char c : visible_line(text)) {
+  for (const char c : sanitized_line(text)) {
     switch (c) {
       case '\\':
         result += "\\textbackslash{}";
@@ -64,7 +64,7 @@ std::string latex(std::string_view text) {
 
 // A comment is one line without @, which BibTeX would read.
 std::string comment(std::string_view text) {
-  std::string line = visible_line(text);
+  std::string line = sanitized_line(text);
   std::ranges::replace(line, '@', ' ');
   return fmt::format("% {}\n", line);
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "gputopo/export.h"
 #include "report/words/values.h"
@@ -23,7 +23,7 @@ constexpr double kGib = kMib * kKib;
 
 // Puts text into quotes. The format can escape neither quotes nor the separator, at which readers always split.
 std::string in_csv_quotes(std::string_view text) {
-  std::string plain = visible_line(text);
+  std::string plain = sanitized_line(text);
   std::ranges::replace(plain, '"', '\'');
   std::ranges::replace(plain, ';', ',');
   return fmt::format("\"{}\"", plain);

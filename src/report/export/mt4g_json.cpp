@@ -314,8 +314,8 @@ SortedJson constant_l15_json(const Topology& topology) {
 SortedJson constant_json(const Topology& topology) {
   constexpr std::int64_t kAmdConstants = 2147483647;  // HIP's answer for every GPU: constants are in device memory
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
-  const auto told_bytes = count_of(topology, AttributeId::kConstantMemory);
-  const std::int64_t bytes = is_amd ? told_bytes.value_or(kAmdConstants)
+  const auto reported_bytes = count_of(topology, AttributeId::kConstantMemory);
+  const std::int64_t bytes = is_amd ? reported_bytes.value_or(kAmdConstants)
                                     : report::needed(topology, kMt4gJsonFormat, AttributeId::kConstantMemory);
   SortedJson json{{"totalConstMem", told(bytes, "bytes")}};
   SortedJson l1 = sm_cache_json(topology, ElementId::kConstantL1);

@@ -2,7 +2,7 @@
 // GpuTargetConfigProto. An unknown field is a comment, and XLA uses 0 for it.
 #include <fmt/format.h>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/export.h"
 #include "report/words/hierarchy.h"
 #include "report/words/values.h"
@@ -18,7 +18,7 @@ constexpr std::string_view kXlaFormat = "XLA's target";
 // A string of the text format, in double quotes.
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
-  for (const char c : visible_line(text)) {
+  for (const char c : sanitized_line(text)) {
     if (c == '"' || c == '\\') result += '\\';
     result += c;
   }
@@ -31,7 +31,7 @@ class Target {
       : topology_(topology), is_amd_(vendor_of(topology.vendor) == Vendor::kAmd) {}
 
   std::string text() {
-    text_ = fmt::format("# {}\n# {}\n", visible_line(topology_.name), report::origin(topology_));
+    text_ = fmt::format("# {}\n# {}\n", sanitized_line(topology_.name), report::origin(topology_));
     for (const std::string& notice : report::notices(topology_)) text_ += fmt::format("# {}\n", notice);
     text_ += "gpu_device_info {\n";
     limits();
@@ -45,7 +45,7 @@ class Target {
 
  private:
   void field(std::string_view name, std::int64_t value) { text_ += fmt::format("  {}: {}\n", name, value); }
-  void comment(const std::string& line) { text_ += fmt::format("  # {}\n", visible_line(line)); }
+  void comment(const std::string& line) { text_ += fmt::format("  # {}\n", sanitized_line(line)); }
 
   void field_if_known(std::string_view name, AttributeId attribute) {
     const auto count = report::count_of(topology_, attribute);

@@ -37,7 +37,7 @@ std::string first_peak(const Topology& topology) {
 
 Markup cell_of(const Instruction& instruction, AttributeId id, std::string& used) {
   const Attribute* attribute = find(instruction.attributes, id);
-  if (attribute == nullptr || is_silent(*attribute)) return {};
+  if (attribute == nullptr || needs_no_reason(*attribute)) return {};
   const std::string name(to_string(id));
   const std::string signs = marks(*attribute);
   used += signs;

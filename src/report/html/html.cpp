@@ -92,10 +92,10 @@ Markup hierarchy_cell(const Topology& topology, const MemoryElement& element, co
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
   const bool is_said = report::has_cell(column, {topology, element, *attribute});
-  const bool is_silent = attribute->reason == Reason::kNotApplicable;
+  const bool needs_no_reason = attribute->reason == Reason::kNotApplicable;
   // A value derived from other elements has no evidence of its own.
-  if (is_said && is_silent) return markup("{}", column.format({topology, element, *attribute}));
-  if (is_silent) return column.repeats ? Markup() : Markup("<span class=\"absent\">n/a</span>");
+  if (is_said && needs_no_reason) return markup("{}", column.format({topology, element, *attribute}));
+  if (needs_no_reason) return column.repeats ? Markup() : Markup("<span class=\"absent\">n/a</span>");
   std::string text = column.repeats ? "" : "?";
   if (is_said) text = column.format({topology, element, *attribute});
   Markup cell;
@@ -110,7 +110,7 @@ std::string signs_of(const MemoryElement& element, const report::HierarchyColumn
 }
 
 Section hierarchy(const Topology& topology) {
-  std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  std::vector<const MemoryElement*> elements = report::elements_with_values(topology);
   std::erase_if(elements, [](const MemoryElement* element) { return !report::holds_data(*element); });
   if (elements.empty()) {
     return {"", "", Markup("<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n")};
@@ -177,7 +177,7 @@ Section values(const std::vector<Group>& groups) {
   for (const Group& group : groups) {
     Markup own;
     for (const auto& [id, attribute] : *group.attributes) {
-      if (!report::is_silent(attribute)) own += value_row(group, id, attribute);
+      if (!report::needs_no_reason(attribute)) own += value_row(group, id, attribute);
     }
     if (own.empty()) continue;
     rows += own;
@@ -219,7 +219,7 @@ using Published = std::map<std::pair<std::string, std::string>, Markup>;
 
 Published published(const Topology& topology) {
   Published texts;
-  for (const report::PublishedBeside& beside : report::published_beside(topology)) {
+  for (const report::PublishedComparison& beside : report::compare_with_published(topology)) {
     if (beside.values.empty()) continue;
     Markup& text = texts[{beside.group, beside.attribute}];
     for (const report::PublishedValue& value : beside.values) {
@@ -292,7 +292,7 @@ Section evidence(const std::vector<Group>& groups, const Published& published,
     Markup own;
     bool is_known = false;
     for (const auto& [id, attribute] : *group.attributes) {
-      if (report::is_silent(attribute)) continue;
+      if (report::needs_no_reason(attribute)) continue;
       own += evidence_of(group, id, attribute, published, charts);
       is_known = is_known || attribute.available();
     }
@@ -336,24 +336,24 @@ Section timing(const Topology& topology) {
 }  // namespace
 
 std::string to_html(const Topology& topology) {
-  const Topology thinned = report::thinned_to(topology, report::kMaxNumbersOfPage);
-  const std::vector<Group> groups = report::value_groups(thinned);
+  const Topology downsampled = report::thinned_to(topology, report::kMaxNumbersOfPage);
+  const std::vector<Group> groups = report::value_groups(downsampled);
   report::Page page;
-  page.title = report::device_title(thinned) + " - gputopo";
-  page.reports = {&thinned};
+  page.title = report::device_title(downsampled) + " - gputopo";
+  page.reports = {&downsampled};
   std::vector<Section> sections;
-  sections.push_back(warnings(thinned));
+  sections.push_back(warnings(downsampled));
   sections.push_back(drawing(topology));
   sections.push_back(curves(topology, page.charts));
-  sections.push_back(hierarchy(thinned));
-  sections.push_back(report::compute_section(thinned, page.charts));
-  sections.push_back(advice(thinned));
-  sections.push_back(report::published_section(thinned));
+  sections.push_back(hierarchy(downsampled));
+  sections.push_back(report::compute_section(downsampled, page.charts));
+  sections.push_back(advice(downsampled));
+  sections.push_back(report::published_section(downsampled));
   sections.push_back(values(groups));
-  sections.push_back(evidence(groups, published(thinned), page.charts));
+  sections.push_back(evidence(groups, published(downsampled), page.charts));
   sections.push_back(report::glossary_section(groups));
-  sections.push_back(timing(thinned));
-  page.body = report::page_header(page.reports, thinned.name) + contents(sections) + "<main id=\"main\">\n";
+  sections.push_back(timing(downsampled));
+  page.body = report::page_header(page.reports, downsampled.name) + contents(sections) + "<main id=\"main\">\n";
   for (const Section& one : sections) page.body += one.markup;
   page.body += "</main>\n";
   return report::html_page(page);

@@ -19,9 +19,9 @@ Section published_section(const Topology& topology) {
   std::size_t of_operations = 0;
   Markup items;
   std::string group;
-  const std::vector<PublishedBeside> all = published_beside(topology);
+  const std::vector<PublishedComparison> all = compare_with_published(topology);
   if (all.empty()) return {};
-  for (const PublishedBeside& beside : all) {
+  for (const PublishedComparison& beside : all) {
     if (!beside.values.empty()) {
       ++(beside.agrees() ? agree : differ);
       continue;

@@ -41,7 +41,7 @@ Json sample_json(double value) {
 Json samples_json(const std::vector<SampleTable>& samples) {
   Json tables = Json::array();
   for (const SampleTable& measured : samples) {
-    const SampleTable table = thinned(measured);
+    const SampleTable table = downsampled(measured);
     Json json{{"name", table.name}, {"plot", to_string(table.plot)}};
     Json& columns = json["columns"] = Json::array();
     for (const Column& column : table.columns) {

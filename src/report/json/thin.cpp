@@ -99,7 +99,7 @@ bool is_whole_map(const SampleTable& table) {
   return pairs.size() == table.row_count();
 }
 
-SampleTable thinned(const SampleTable& table, std::size_t max_rows, std::size_t max_cells) {
+SampleTable downsampled(const SampleTable& table, std::size_t max_rows, std::size_t max_cells) {
   SampleTable result = table;
   result.data.assign(table.data.size(), {});
   const std::size_t rows = table.row_count();
@@ -118,9 +118,9 @@ SampleTable thinned(const SampleTable& table, std::size_t max_rows, std::size_t 
   return result;
 }
 
-Attribute thinned(const Attribute& attribute, std::size_t max_rows) {
+Attribute downsampled(const Attribute& attribute, std::size_t max_rows) {
   Attribute result = attribute;
-  for (SampleTable& table : result.samples) table = thinned(table, max_rows);
+  for (SampleTable& table : result.samples) table = downsampled(table, max_rows);
   return result;
 }
 
@@ -154,7 +154,7 @@ Topology thinned_to(const Topology& topology, std::size_t max_numbers) {
   while (max_cells > kMinMapCells && are_too_many()) max_cells -= max_cells / 8;
   for_each_attribute(result, [&](Attribute& attribute) {
     for (SampleTable& table : attribute.samples) {
-      if (table.row_count() > max_rows) table = thinned(table, max_rows, max_cells);
+      if (table.row_count() > max_rows) table = downsampled(table, max_rows, max_cells);
     }
   });
   return result;

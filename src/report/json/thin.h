@@ -17,10 +17,10 @@ inline constexpr std::size_t kMaxMapCells = 32768;
 // Keeps at most `max_rows` rows: the first, the last, and in each stretch of adjacent rows those with a column's
 // minimum or maximum, so edges and outliers survive. A map with more than `max_rows` rows keeps at most `max_cells`.
 // Integers stay exact; others keep six significant digits. Thinning twice changes nothing more.
-[[nodiscard]] SampleTable thinned(const SampleTable& table, std::size_t max_rows = kMaxRows,
-                                  std::size_t max_cells = kMaxMapCells);
+[[nodiscard]] SampleTable downsampled(const SampleTable& table, std::size_t max_rows = kMaxRows,
+                                      std::size_t max_cells = kMaxMapCells);
 
-[[nodiscard]] Attribute thinned(const Attribute& attribute, std::size_t max_rows);
+[[nodiscard]] Attribute downsampled(const Attribute& attribute, std::size_t max_rows);
 
 // Returns a report whose tables hold about `max_numbers` in total. Thins the longest curves first, then maps, but never
 // below a readable size. People load a page of seventy plots over a network.

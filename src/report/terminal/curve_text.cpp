@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/report.h"
 #include "report/drawing/bandwidth_curve.h"
 #include "report/drawing/curve.h"
@@ -142,7 +142,7 @@ std::string list_of(const std::vector<ChartMark>& marks, bool across) {
   std::vector<std::string> texts;
   for (const ChartMark& mark : marks) {
     if (mark.across != across) continue;
-    const std::string label = visible_line(mark.label);  // titles come from an untrusted file
+    const std::string label = sanitized_line(mark.label);  // titles come from an untrusted file
     std::string text = across ? label : fmt::format("{} {}", texts.size() + 1, label);
     if (mark.low && mark.high) {
       text += fmt::format(" (first misses at {}, nothing hits at {})", report::human_value(*mark.low, "B"),
@@ -209,7 +209,7 @@ std::string plot_text(const Chart& chart, const TerminalStyle& style) {
 }  // namespace
 
 std::string to_plot(const Topology& topology, const TerminalStyle& style) {
-  std::string text = report::paint(visible_line(report::curve_title(topology)), report::Tone::kStrong, style.colour);
+  std::string text = report::paint(sanitized_line(report::curve_title(topology)), report::Tone::kStrong, style.colour);
   text += "\n\n";
   if (const std::optional<Chart> curve = report::latency_curve(topology)) {
     text += plot_text(*curve, style);
@@ -219,11 +219,11 @@ std::string to_plot(const Topology& topology, const TerminalStyle& style) {
   // A screen has room for one plot. Output that is not a screen, and --long, has both.
   const std::optional<Chart> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
   if (bandwidth) {
-    const std::string title = visible_line(report::curve_title(topology, "bandwidth"));
+    const std::string title = sanitized_line(report::curve_title(topology, "bandwidth"));
     text += "\n" + report::paint(title, report::Tone::kStrong, style.colour) + "\n\n" + plot_text(*bandwidth, style);
   }
   for (const std::string& warning : topology.warnings) {
-    text += report::paint(report::wrap("Warning: ", visible_line(warning), style.width), report::Tone::kAlert,
+    text += report::paint(report::wrap("Warning: ", sanitized_line(warning), style.width), report::Tone::kAlert,
                           style.colour);
   }
   return text;

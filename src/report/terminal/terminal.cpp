@@ -162,7 +162,7 @@ bool add_footnote_of_all(const MemoryElement& element, bool is_whole, Footnotes&
   if (report::has_value(element)) return false;
   std::string reason;  // reason of the first absent attribute
   for (const auto& [id, attribute] : element.attributes) {
-    if (report::is_silent(attribute)) continue;
+    if (report::needs_no_reason(attribute)) continue;
     const std::string own = report::why_absent(attribute);
     const bool is_first = reason.empty();
     if (is_first || (is_whole && own != reason)) (void)footnotes.mark(attribute, element.id, is_first ? "" : id);
@@ -174,7 +174,7 @@ bool add_footnote_of_all(const MemoryElement& element, bool is_whole, Footnotes&
 // Footnotes absent values that have no cell for a mark.
 void add_footnotes(const AttributeMap& attributes, const std::string& group, Footnotes& footnotes) {
   for (const auto& [id, attribute] : attributes) {
-    if (!attribute.available() && !report::is_silent(attribute)) (void)footnotes.mark(attribute, group, id);
+    if (!attribute.available() && !report::needs_no_reason(attribute)) (void)footnotes.mark(attribute, group, id);
   }
 }
 
@@ -182,7 +182,7 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
 void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_values, Footnotes& footnotes) {
   for (const Instruction& instruction : instructions) {
     const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
-    if (latency == nullptr || latency->available() || report::is_silent(*latency)) continue;
+    if (latency == nullptr || latency->available() || report::needs_no_reason(*latency)) continue;
     (void)footnotes.mark(*latency, std::string(kInstructions), some_have_values ? instruction.id : "");
   }
 }
@@ -260,7 +260,7 @@ Screen basic_screen(const Topology& topology, const std::vector<const MemoryElem
 
 // Expects a visible report.
 std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
-  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  const std::vector<const MemoryElement*> elements = report::elements_with_values(topology);
   const bool is_whole = style.height <= 0;
   Footnotes footnotes;
   const report::HierarchyTable hierarchy = report::best_layout(topology, report::with_rows(elements), style, footnotes);

@@ -85,7 +85,7 @@ std::string shared_tiles(const Topology& topology, Grounds& grounds) {
   const std::optional<double> opt_in = grounds.compute(AttributeId::kSharedMemoryPerBlockOptIn);
   const double most = opt_in ? *opt_in : grounds.compute(AttributeId::kSharedMemoryPerBlock).value_or(*size);
   constexpr double kUnit = 128;  // no GPU allocates in larger steps, apart from the reserved bytes
-  const double unit = grounds.number(ElementId::kRegisters, AttributeId::kSharedUnit).value_or(kUnit);
+  const double unit = grounds.number(ElementId::kRegisters, AttributeId::kSharedAllocationUnit).value_or(kUnit);
   const auto of_each = [&](int blocks) {
     return std::max(0.0, std::min(std::floor(*size / blocks / unit) * unit - reserved, most));
   };

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "report/words/hierarchy.h"
 
 namespace gputopo::report {
@@ -66,7 +66,7 @@ std::string csv_row(std::initializer_list<std::string_view> fields) {
 
 std::string csv_field(std::string_view field) {
   constexpr std::string_view kFormulaStarts = "=+-@\t";
-  std::string text = visible_text(field);
+  std::string text = sanitized_text(field);
   if (!text.empty() && kFormulaStarts.find(text.front()) != std::string_view::npos && !is_numbers(text)) {
     text.insert(0, 1, '\'');
   }

@@ -10,7 +10,7 @@
 namespace gputopo::report {
 
 // Quotes a field if needed. A formula for a spreadsheet (it starts with = + - @ or a tab and is not a number) gets an
-// apostrophe. Control characters become visible (visible_text): `--csv -` may write to a terminal.
+// apostrophe. Control characters become visible (sanitized_text): `--csv -` may write to a terminal.
 [[nodiscard]] std::string csv_field(std::string_view field);
 // Returns a row without its line end.
 [[nodiscard]] std::string csv_row(std::initializer_list<std::string_view> fields);

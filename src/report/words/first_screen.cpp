@@ -33,7 +33,7 @@ ScreenLines reach_lines(const std::vector<const MemoryElement*>& elements, int w
   std::string without;  // first element without a reach
   for (const MemoryElement* element : elements) {
     const Attribute* reach = find(element->attributes, AttributeId::kReach);
-    if (reach == nullptr || is_silent(*reach)) continue;
+    if (reach == nullptr || needs_no_reason(*reach)) continue;
     if (reach->available()) {
       const std::string interval = interval_is_wide(*reach) ? " " + interval_text(*reach) : "";
       reaches.push_back(fmt::format("{} {}{}", element->id, value_text(*reach), interval));

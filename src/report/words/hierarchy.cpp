@@ -247,7 +247,7 @@ std::string marks_legend(std::string_view used) {
   return fmt::format("{}", fmt::join(meanings, "; "));
 }
 
-bool is_silent(const Attribute& attribute) {
+bool needs_no_reason(const Attribute& attribute) {
   return attribute.reason == Reason::kNotApplicable || attribute.reason == Reason::kNotSelected;
 }
 
@@ -258,7 +258,7 @@ bool has_value(const MemoryElement& element) {
 
 bool says_something(const MemoryElement& element) {
   return std::any_of(element.attributes.begin(), element.attributes.end(),
-                     [](const auto& entry) { return entry.second.available() || !is_silent(entry.second); });
+                     [](const auto& entry) { return entry.second.available() || !needs_no_reason(entry.second); });
 }
 
 bool holds_data(const MemoryElement& element) {
@@ -270,7 +270,7 @@ bool holds_data(const MemoryElement& element) {
   return false;
 }
 
-std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
+std::vector<const MemoryElement*> elements_with_values(const Topology& topology) {
   std::vector<const MemoryElement*> elements;
   for (const MemoryElement& element : topology.memory) {
     if (says_something(element)) elements.push_back(&element);

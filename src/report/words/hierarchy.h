@@ -19,12 +19,12 @@ namespace gputopo::report {
 [[nodiscard]] std::string marks_legend(std::string_view used);
 
 // True if the value was not selected or does not apply, so that no reason is worth showing.
-[[nodiscard]] bool is_silent(const Attribute& attribute);
+[[nodiscard]] bool needs_no_reason(const Attribute& attribute);
 [[nodiscard]] bool has_value(const MemoryElement& element);
 [[nodiscard]] bool says_something(const MemoryElement& element);
 // True for memory with known data: it has a row and a box in drawings. A TLB, for example, has no size or latency.
 [[nodiscard]] bool holds_data(const MemoryElement& element);
-[[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
+[[nodiscard]] std::vector<const MemoryElement*> elements_with_values(const Topology& topology);
 
 struct CellContext {
   const Topology& topology;

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 #include "gputopo/error.h"
 #include "report/words/device_facts.h"
 #include "report/words/units.h"
@@ -33,7 +33,7 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
                        std::string advice) {
   std::string why = "which the report does not have";
   if (attribute != nullptr && !attribute->available()) {
-    why = fmt::format("which is unavailable ({})", visible_line(why_absent(*attribute)));
+    why = fmt::format("which is unavailable ({})", sanitized_line(why_absent(*attribute)));
     const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
     if (is_final) advice = "the format cannot describe a GPU without it";
     if (attribute->reason == Reason::kNotSupported)
@@ -150,12 +150,12 @@ std::vector<std::string> notices(const Topology& topology) {
   std::vector<std::string> lines;
   if (topology.simulated) lines.emplace_back("SIMULATED: these are values of a simulated GPU");
   if (!topology.complete) lines.emplace_back("INCOMPLETE: the discovery ended before everything was measured");
-  for (const std::string& warning : topology.warnings) lines.push_back(visible_line("warning: " + warning));
+  for (const std::string& warning : topology.warnings) lines.push_back(sanitized_line("warning: " + warning));
   return lines;
 }
 
 std::string origin(const Topology& topology) {
-  return visible_line(fmt::format("{}, measured {}", topology.generator, when(topology)));
+  return sanitized_line(fmt::format("{}, measured {}", topology.generator, when(topology)));
 }
 
 }  // namespace gputopo::report

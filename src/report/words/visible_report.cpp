@@ -1,25 +1,25 @@
 #include "report/words/visible_report.h"
 
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 namespace gputopo::report {
 namespace {
 
 std::vector<std::string> visible(const std::vector<std::string>& texts) {
   std::vector<std::string> result;
-  for (const std::string& text : texts) result.push_back(visible_line(text));
+  for (const std::string& text : texts) result.push_back(sanitized_line(text));
   return result;
 }
 
 Value visible(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return visible_line(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return sanitized_line(*text);
   if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) return visible(*texts);
   return value;
 }
 
 NamedValues visible(const NamedValues& values) {
   NamedValues result;
-  for (const auto& [name, value] : values) result.emplace_back(visible_line(name), visible(value));
+  for (const auto& [name, value] : values) result.emplace_back(sanitized_line(name), visible(value));
   return result;
 }
 
@@ -27,13 +27,13 @@ NamedValues visible(const NamedValues& values) {
 Attribute visible(const Attribute& attribute) {
   const auto& [value, unit, low, high, source, reason, detail, method, conditions, details, flags, samples] = attribute;
   return {visible(value),
-          visible_line(unit),
+          sanitized_line(unit),
           low,
           high,
           source,
           reason,
-          visible_line(detail),
-          visible_line(method),
+          sanitized_line(detail),
+          sanitized_line(method),
           visible(conditions),
           visible(details),
           visible(flags),
@@ -42,22 +42,22 @@ Attribute visible(const Attribute& attribute) {
 
 AttributeMap visible(const AttributeMap& attributes) {
   AttributeMap result;
-  for (const auto& [name, attribute] : attributes) result.emplace_back(visible_line(name), visible(attribute));
+  for (const auto& [name, attribute] : attributes) result.emplace_back(sanitized_line(name), visible(attribute));
   return result;
 }
 
 }  // namespace
 
 Topology visible_report(const Topology& topology) {
-  Topology result{.generator = visible_line(topology.generator),
-                  .timestamp = visible_line(topology.timestamp),
+  Topology result{.generator = sanitized_line(topology.generator),
+                  .timestamp = sanitized_line(topology.timestamp),
                   .complete = topology.complete,
-                  .backend = visible_line(topology.backend),
+                  .backend = sanitized_line(topology.backend),
                   .simulated = topology.simulated,
-                  .vendor = visible_line(topology.vendor),
-                  .name = visible_line(topology.name),
-                  .architecture = visible_line(topology.architecture),
-                  .pci_address = visible_line(topology.pci_address),
+                  .vendor = sanitized_line(topology.vendor),
+                  .name = sanitized_line(topology.name),
+                  .architecture = sanitized_line(topology.architecture),
+                  .pci_address = sanitized_line(topology.pci_address),
                   .device = visible(topology.device),
                   .compute = visible(topology.compute),
                   .instructions = {},
@@ -68,10 +68,10 @@ Topology visible_report(const Topology& topology) {
                   .warnings = visible(topology.warnings)};
   for (const Instruction& instruction : topology.instructions) {
     result.instructions.push_back(
-        {visible_line(instruction.id), visible_line(instruction.title), visible(instruction.attributes)});
+        {sanitized_line(instruction.id), sanitized_line(instruction.title), visible(instruction.attributes)});
   }
   for (const MemoryElement& element : topology.memory) {
-    result.memory.push_back({visible_line(element.id), visible_line(element.title), visible(element.attributes)});
+    result.memory.push_back({sanitized_line(element.id), sanitized_line(element.title), visible(element.attributes)});
   }
   return result;
 }

@@ -9,7 +9,7 @@ import xml.parsers.expat
 
 from mutation.payloads import MARKER
 
-# C0 except line ends and tabs, DEL, C1, direction marks and noncharacters (src/file/visible.cpp).
+# C0 except line ends and tabs, DEL, C1, direction marks and noncharacters (src/file/sanitize.cpp).
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff"
                       "\U000e0000-\U000e007f]")
 RAW_EXCEPTIONS = re.compile(r"what\(\)|std::|nlohmann|\[json\.|filesystem error|bad_alloc|bad_array|terminate called|basic_string|"

@@ -1,7 +1,7 @@
 #include "gputopo/model.h"
 
 // Neither the folder src of gputopo nor what it is built with is anybody else's.
-#if __has_include("probe/bench/lab.h") || defined(SPDLOG_FMT_EXTERNAL)
+#if __has_include("probe/bench/probe_runner.h") || defined(SPDLOG_FMT_EXTERNAL)
 #error "gputopo::core gives more than its public headers"
 #endif
 

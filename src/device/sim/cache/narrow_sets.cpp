@@ -232,7 +232,7 @@ bool NarrowSets::hit(Set& set, std::size_t first, std::uint32_t way, std::uint32
   if (!present) sectors_[first + way] |= sector;
   if (!changes) return present;
   if (kPolicy == Replacement::kLru) make_newest(set, first, way);
-  if (kPolicy == Replacement::kTreePlru) point_away(set, way);
+  if (kPolicy == Replacement::kTreePlru) update_plru_tree(set, way);
   if (kPolicy == Replacement::kSrrip) expect(set, way, 0);
   if (kPolicy == Replacement::kSegmentedLru) {
     move_to_front(first, way, 0);
@@ -249,7 +249,7 @@ std::uint32_t NarrowSets::insert(Set& set, std::uint64_t line, std::uint32_t sec
   lines_[first + way] = line;
   if (sectored_) sectors_[first + way] = sector;
   if (kPolicy == Replacement::kLru || kPolicy == Replacement::kFifo) set.state = way;
-  if (kPolicy == Replacement::kTreePlru) point_away(set, way);
+  if (kPolicy == Replacement::kTreePlru) update_plru_tree(set, way);
   if (kPolicy == Replacement::kSrrip) expect(set, way, 2);
   if (kPolicy != Replacement::kSegmentedLru) return way;
   const auto front = static_cast<std::uint32_t>(set.state);
@@ -370,7 +370,7 @@ void NarrowSets::move_to_front(std::size_t first, std::uint32_t way, std::uint32
   if (sectored_) turn(sectors_);
 }
 
-void NarrowSets::point_away(Set& set, std::uint32_t way) {
+void NarrowSets::update_plru_tree(Set& set, std::uint32_t way) {
   const Away& away = kAways[set.ways][way];
   set.state = (set.state & ~away.nodes) | away.right;
 }

@@ -128,7 +128,7 @@ class NarrowSets {
   // line at `way` to `front`, and the lines between by one way.
   void move_to_front(std::size_t first, std::uint32_t way, std::uint32_t front);
   [[nodiscard]] std::uint32_t protected_of(const Set& set) const { return std::min(protected_ways_, set.ways - 1u); }
-  static void point_away(Set& set, std::uint32_t way);
+  static void update_plru_tree(Set& set, std::uint32_t way);
   // SRRIP: sets the expected re-reference interval, 0 to 3.
   static void expect(Set& set, std::uint32_t way, std::uint64_t interval) {
     set.state = (set.state & ~(std::uint64_t{3} << (2 * way))) | interval << (2 * way);

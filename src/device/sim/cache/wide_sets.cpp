@@ -170,7 +170,7 @@ void WideSets::insert(std::uint64_t line, std::uint32_t set_index, std::uint32_t
 std::uint32_t WideSets::fill_way(Set& set) {
   const std::uint32_t way = set.used++;
   if (replacement_ == Replacement::kTreePlru) {
-    point_away(set, way);
+    update_plru_tree(set, way);
   } else if (replacement_ != Replacement::kRandom) {
     link_before_newest(set, way);
     set.newest = way;
@@ -198,7 +198,7 @@ std::uint32_t WideSets::replace_way(std::uint32_t set_index) {
   std::uint32_t node = 1;
   while (node < set.ways) node = 2 * node + tree_[set.first_way + node];
   const std::uint32_t way = node - set.ways;
-  point_away(set, way);
+  update_plru_tree(set, way);
   return way;
 }
 
@@ -233,7 +233,7 @@ void WideSets::link_before_newest(const Set& set, std::uint32_t way) {
   ages[oldest].older = self;
 }
 
-void WideSets::point_away(const Set& set, std::uint32_t way) {
+void WideSets::update_plru_tree(const Set& set, std::uint32_t way) {
   std::uint32_t node = set.ways + way;
   while (node > 1) {
     note(tree_[set.first_way + node / 2]);

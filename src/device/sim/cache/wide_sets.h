@@ -121,7 +121,7 @@ class WideSets {
     if (replacement_ == Replacement::kLru) {
       make_newest(sets_[set_index], way);
     } else if (replacement_ == Replacement::kTreePlru) {
-      point_away(sets_[set_index], way);
+      update_plru_tree(sets_[set_index], way);
     }
   }
 
@@ -169,7 +169,7 @@ class WideSets {
   void forget(std::uint32_t s);
   void unlink(const Set& set, std::uint32_t way);
   void link_before_newest(const Set& set, std::uint32_t way);
-  void point_away(const Set& set, std::uint32_t way);
+  void update_plru_tree(const Set& set, std::uint32_t way);
 
   CacheIndex index_;
   RandomVictim victim_;

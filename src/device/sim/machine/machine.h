@@ -192,7 +192,7 @@ struct NeighbourSpec {
   // The neighbor works during this many programs, then rests during as many. 0: it never rests.
   std::uint32_t burst_programs = 0;
   double bandwidth_share = 1;  // fraction of the bandwidths that it leaves
-  bool noticed = true;         // whether the device reports stopped programs (ProgramResult::had_company)
+  bool noticed = true;         // whether the device reports stopped programs (ProgramResult::had_contention)
 };
 
 // Latency differences by L2 slice and position of the SM, seeded, within these bounds. They affect only loads that pass

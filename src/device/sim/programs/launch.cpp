@@ -14,7 +14,7 @@ LaunchResult simulate_launch(const MachineSpec& spec, const LaunchProgram& progr
     throw NotSupportedError(
         fmt::format("{} accepts at most {} bytes of kernel arguments", spec.info.name, launches.max_argument_bytes));
   }
-  const bool is_graph = program.way == LaunchWay::kGraph;
+  const bool is_graph = program.way == LaunchMethod::kGraph;
   const double more = program.launches - 1.0;
   const double arguments_ns = program.argument_bytes * launches.argument_byte_ns * (is_graph ? 0 : program.launches);
   const double ns = (is_graph ? launches.graph_latency_ns + more * launches.graph_interval_ns

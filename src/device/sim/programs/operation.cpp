@@ -63,7 +63,7 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
   }
   const std::size_t blocks = program.every_sm ? info.sm_count : std::max(program.cluster_size, 1u);
   const double warps = std::ceil(static_cast<double>(program.warps) / compute.schedulers);
-  const std::uint32_t together = warps_together(info_of(program.operation).type);
+  const std::uint32_t together = warps_per_operation(info_of(program.operation).type);
   const double of_side = round_cycles(compute, chains, operations, warps, blocks, info.warp_size, together);
   const double cycles = program.rounds * (program.sides * of_side + (program.sides - 1) * compute.side_cycles);
   OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,

@@ -1,4 +1,4 @@
-#include "file/file_beside.h"
+#include "file/temporary_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ void remove_if_abandoned(int folder, const char* name) {
 
 }  // namespace
 
-FileBeside::FileBeside(Folder folder, mode_t mode) : folder_(std::move(folder)) {
+TemporaryFile::TemporaryFile(Folder folder, mode_t mode) : folder_(std::move(folder)) {
   for (int i = 0; i < kTries; ++i) {
     make(mode);
     if (!is_ours_ || hold() || i + 1 == kTries) return;
@@ -61,27 +61,27 @@ FileBeside::FileBeside(Folder folder, mode_t mode) : folder_(std::move(folder)) 
   }
 }
 
-FileBeside::~FileBeside() { remove(); }
+TemporaryFile::~TemporaryFile() { remove(); }
 
-void FileBeside::make(mode_t mode) {
+void TemporaryFile::make(mode_t mode) {
   name_ = random_name();
   unfinished_.emplace(folder_->fd(), name_);  // before the file exists: a signal may arrive in between
   file_.emplace(::openat(folder_->fd(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   is_ours_ = file_->is_open();
 }
 
-bool FileBeside::hold() {
+bool TemporaryFile::hold() {
   // On a file system without locks, processes that remove abandoned files have none either.
   if (::flock(file_->fd(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat status {};
   return ::fstat(file_->fd(), &status) == 0 && status.st_nlink == 1;
 }
 
-void FileBeside::remove() {
+void TemporaryFile::remove() {
   if (std::exchange(is_ours_, false)) ::unlinkat(folder_->fd(), name_.c_str(), 0);
 }
 
-bool FileBeside::become(const std::string& name, std::string_view text) {
+bool TemporaryFile::commit_as(const std::string& name, std::string_view text) {
   if (!write_all(file_->fd(), text)) return false;
   lock_.emplace(::fcntl(file_->fd(), F_DUPFD_CLOEXEC, 0));
   if (!file_->close()) return false;

@@ -1,4 +1,4 @@
-#include "library/apart.h"
+#include "library/worker_thread.h"
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): of POSIX
 
@@ -35,7 +35,7 @@ class SignalsBlocked {
 // Joins the thread even if a callback throws.
 class Worker {
  public:
-  Worker(std::shared_ptr<Apart> apart, std::function<void()> work) : apart_(std::move(apart)) {
+  Worker(std::shared_ptr<WorkerState> apart, std::function<void()> work) : apart_(std::move(apart)) {
     const SignalsBlocked blocked;
     thread_ = std::thread([apart = apart_, work = std::move(work)]() mutable {
       std::exception_ptr failure;
@@ -57,64 +57,65 @@ class Worker {
   void leave_behind() { thread_.detach(); }
 
  private:
-  std::shared_ptr<Apart> apart_;
+  std::shared_ptr<WorkerState> apart_;
   std::thread thread_;
 };
 
 }  // namespace
 
-void Apart::post(Event event) {
+void WorkerState::post(Event event) {
   const std::lock_guard lock(mutex_);
   events_.push_back(std::move(event));
   changed_.notify_one();
 }
 
-void Apart::require_going_on() const {
+void WorkerState::throw_if_cancelled() const {
   if (stop_) throw EndedError("cancelled before anything was measured");
 }
 
-void Apart::expect_driver_within(double seconds) {
+void WorkerState::expect_driver_within(double seconds) {
   constexpr double kMostSeconds = 1e6;  // the clock's range is a few hundred years
   const std::lock_guard lock(mutex_);
   driver_deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(std::min(seconds, kMostSeconds)));
 }
 
-void Apart::expect_no_driver() {
+void WorkerState::expect_no_driver() {
   const std::lock_guard lock(mutex_);
   driver_deadline_ = Clock::time_point::max();
 }
 
-Apart::News Apart::wait() {
+WorkerState::WorkerEvents WorkerState::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kBetweenQuestions, [this] { return is_done_ || !events_.empty(); });
   return {std::exchange(events_, {}), is_done_};
 }
 
-bool Apart::is_stuck() {
+bool WorkerState::is_stuck() {
   const std::lock_guard lock(mutex_);
   return !is_done_ && Clock::now() > driver_deadline_;
 }
 
-void Apart::end() {
+void WorkerState::end() {
   const std::lock_guard lock(mutex_);
   if (stop_.exchange(true) || driver_deadline_ == Clock::time_point::max()) return;
   driver_deadline_ = std::min(driver_deadline_, Clock::now() + kPatienceAfterCancel);
 }
 
-void Apart::finish(std::exception_ptr failure) {
+void WorkerState::finish(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
   is_done_ = true;
   changed_.notify_one();
 }
 
-void run_apart(const std::shared_ptr<Apart>& apart, const std::function<void()>& work, const Callbacks& callbacks) {
+void run_on_worker_thread(const std::shared_ptr<WorkerState>& apart, const std::function<void()>& work,
+                          const Callbacks& callbacks) {
   if (callbacks.is_cancelled()) throw EndedError("cancelled before anything was measured");
   Worker worker(apart, work);
   for (bool is_done = false; !is_done;) {
-    const Apart::News news = apart->wait();
-    for (const Apart::Event& event : news.events) callbacks.take(event);
+    const WorkerState::WorkerEvents news = apart->wait();
+    for (const WorkerState::Event& event : news.events) callbacks.take(event);
     is_done = news.is_done;
     if (is_done) break;
     if (callbacks.is_cancelled()) apart->end();

@@ -19,18 +19,18 @@
 namespace gputopo {
 
 // Removed with this object unless it becomes the target.
-class FileBeside {
+class TemporaryFile {
  public:
   // `mode`: as for open(2), before the umask.
-  FileBeside(Folder folder, mode_t mode);
-  FileBeside(const FileBeside&) = delete;
-  FileBeside& operator=(const FileBeside&) = delete;
-  ~FileBeside();
+  TemporaryFile(Folder folder, mode_t mode);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
   // False with errno set if the file could not be created.
   [[nodiscard]] bool is_open() const { return file_ && file_->is_open(); }
   [[nodiscard]] int fd() const { return file_->fd(); }
   // Writes the text and renames the file to `name`. False with errno set.
-  [[nodiscard]] bool become(const std::string& name, std::string_view text);
+  [[nodiscard]] bool commit_as(const std::string& name, std::string_view text);
 
  private:
   void make(mode_t mode);

@@ -1,4 +1,4 @@
-#include "discover/findings/told.h"
+#include "discover/findings/reported_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,15 @@
 namespace gputopo {
 namespace {
 
-struct Told {
+struct ReportedSize {
   ElementId element;
   std::optional<std::uint64_t> DeviceInfo::*bytes;
 };
-constexpr Told kTold[] = {{ElementId::kL2, &DeviceInfo::l2_bytes},
-                          {ElementId::kL3, &DeviceInfo::l3_bytes},
-                          {ElementId::kShared, &DeviceInfo::shared_bytes_per_sm},
-                          {ElementId::kLds, &DeviceInfo::shared_bytes_per_sm},
-                          {ElementId::kDevice, &DeviceInfo::memory_bytes}};
+constexpr ReportedSize kReportedSizes[] = {{ElementId::kL2, &DeviceInfo::l2_bytes},
+                                           {ElementId::kL3, &DeviceInfo::l3_bytes},
+                                           {ElementId::kShared, &DeviceInfo::shared_bytes_per_sm},
+                                           {ElementId::kLds, &DeviceInfo::shared_bytes_per_sm},
+                                           {ElementId::kDevice, &DeviceInfo::memory_bytes}};
 
 std::optional<double> number_of(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
@@ -49,9 +49,9 @@ Value together(const std::string& name, const std::vector<Value>& values) {
 
 }  // namespace
 
-Attribute told_size(const DeviceInfo& info, ElementId element) {
-  const auto* row = std::ranges::find(kTold, element, &Told::element);
-  if (row == std::end(kTold) || !(info.*row->bytes)) {
+Attribute reported_size(const DeviceInfo& info, ElementId element) {
+  const auto* row = std::ranges::find(kReportedSizes, element, &ReportedSize::element);
+  if (row == std::end(kReportedSizes) || !(info.*row->bytes)) {
     return unavailable(Reason::kNotSupported, "not reported by the driver");
   }
   return api_value(static_cast<std::int64_t>(*(info.*row->bytes)), "B");

@@ -25,7 +25,7 @@ struct LogLine {
 };
 
 // The state that the work and the caller share. It lives as long as either of them.
-class Apart {
+class WorkerState {
  public:
   using Clock = std::chrono::steady_clock;
   using Event = std::variant<Progress, LogLine>;
@@ -34,18 +34,18 @@ class Apart {
   void post(Event event);
   [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
   // Throws EndedError if the caller has canceled.
-  void require_going_on() const;
+  void throw_if_cancelled() const;
   // The work now calls drivers, for at most this many seconds. A call that takes longer counts as hung.
   void expect_driver_within(double seconds);
   // The work calls no driver any more.
   void expect_no_driver();
 
   // ---- For the caller ----
-  struct News {
+  struct WorkerEvents {
     std::vector<Event> events;
     bool is_done = false;
   };
-  [[nodiscard]] News wait();
+  [[nodiscard]] WorkerEvents wait();
   void end();
   // Whether the work is in a driver call that counts as hung.
   [[nodiscard]] bool is_stuck();
@@ -63,12 +63,13 @@ class Apart {
 };
 
 struct Callbacks {
-  std::function<void(const Apart::Event&)> take;
+  std::function<void(const WorkerState::Event&)> take;
   std::function<bool()> is_cancelled;
 };
 
 // Throws what the work throws, EndedError if it was canceled before it began, and DeviceLostError if a driver call
 // hangs. The thread is then left behind, the only case in which one is, so `work` must own everything that it uses.
-void run_apart(const std::shared_ptr<Apart>& apart, const std::function<void()>& work, const Callbacks& callbacks);
+void run_on_worker_thread(const std::shared_ptr<WorkerState>& apart, const std::function<void()>& work,
+                          const Callbacks& callbacks);
 
 }  // namespace gputopo::library

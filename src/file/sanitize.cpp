@@ -1,4 +1,4 @@
-#include "file/visible.h"
+#include "file/sanitize.h"
 
 #include <fmt/format.h>
 
@@ -39,9 +39,9 @@ std::string made_visible(std::string_view text, bool keeps_lines) {
       result += keeps_lines ? c : ' ';
     } else if (text.starts_with("\r\n")) {
       // The line feed follows.
-    } else if (length == 0 || (length == 1 && is_command(character))) {
+    } else if (length == 0 || (length == 1 && is_control_character(character))) {
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else if (is_command(character)) {
+    } else if (is_control_character(character)) {
       result += fmt::format("\\u{:04x}", code_point(character));
     } else {
       result += character;
@@ -75,10 +75,10 @@ std::uint32_t code_point(std::string_view character) {
   return code;
 }
 
-bool is_command(std::string_view character) { return is_command_code(code_point(character)); }
+bool is_control_character(std::string_view character) { return is_command_code(code_point(character)); }
 
-std::string visible_line(std::string_view text) { return made_visible(text, false); }
+std::string sanitized_line(std::string_view text) { return made_visible(text, false); }
 
-std::string visible_text(std::string_view text) { return made_visible(text, true); }
+std::string sanitized_text(std::string_view text) { return made_visible(text, true); }
 
 }  // namespace gputopo

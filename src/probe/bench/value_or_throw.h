@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "probe/bench/decision.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo::probe {
 
@@ -19,8 +19,8 @@ template <typename Value>
 
 // The same, and logs the basis of the decision.
 template <typename Value>
-[[nodiscard]] Value settle(const Lab& lab, std::string_view method, Decision<Value> decision) {
-  if (!decision.basis.empty()) lab.log(std::string(method) + ": " + decision.basis);
+[[nodiscard]] Value value_or_throw(const ProbeRunner& runner, std::string_view method, Decision<Value> decision) {
+  if (!decision.basis.empty()) runner.log(std::string(method) + ": " + decision.basis);
   return value_of(std::move(decision));
 }
 

@@ -9,7 +9,7 @@
 
 namespace gputopo::launch {
 
-struct CompanyParameters {
+struct ContentionParameters {
   // Excess of the host's wait over the blocks' run time, in ns, that shows a wait for a turn. On an idle H200 it is 9
   // to 25 us, once in 430 launches 95 us. After another process's turn it is at least 280 us, mostly 2,400 us.
   std::uint64_t wait_ns = 150'000;
@@ -26,11 +26,11 @@ struct CompanyParameters {
   int searches = 5;
 };
 
-class Company {
+class ContentionDetector {
  public:
-  explicit Company(CompanyParameters parameters = {}) : parameters_(parameters) {}
+  explicit ContentionDetector(ContentionParameters parameters = {}) : parameters_(parameters) {}
 
-  [[nodiscard]] const CompanyParameters& parameters() const { return parameters_; }
+  [[nodiscard]] const ContentionParameters& parameters() const { return parameters_; }
 
   // Whether a launch waited for its turn, by the host's wait and the time from its blocks' first start to last end.
   [[nodiscard]] bool had_to_wait(std::uint64_t host_ns, std::uint64_t span_ns) const {
@@ -38,7 +38,7 @@ class Company {
   }
 
   // Whether others had work for the GPU: `waited` is of the launch, `waited_after` of an empty one after it, if any.
-  [[nodiscard]] bool met_others(bool waited, bool waited_after) {
+  [[nodiscard]] bool saw_contention(bool waited, bool waited_after) {
     if (!waited || waited_after) {
       unconfirmed_ = 0;
       return waited_after;
@@ -47,7 +47,7 @@ class Company {
   }
 
   // `ns`: from a launch's start until it was first stopped; 0: it was not stopped.
-  void note_turn(std::uint64_t ns) {
+  void record_time_slice(std::uint64_t ns) {
     if (ns != 0 && (turn_ns_ == 0 || ns < turn_ns_)) turn_ns_ = ns;
   }
   // Whether a launch should look for the end of its turn.
@@ -59,7 +59,7 @@ class Company {
   }
 
  private:
-  CompanyParameters parameters_;
+  ContentionParameters parameters_;
   std::uint64_t turn_ns_ = 0;
   int searches_ = 0;
   int unconfirmed_ = 0;

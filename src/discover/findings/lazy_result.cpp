@@ -1,11 +1,11 @@
-#include "discover/findings/memo.h"
+#include "discover/findings/lazy_result.h"
 
 #include "gputopo/error.h"
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 namespace gputopo {
 
-void raise(const Absence& absence) {
+void raise(const MissingReason& absence) {
   switch (absence.reason) {
     case Reason::kInconclusive:
       throw probe::Inconclusive(absence.detail);
@@ -20,7 +20,7 @@ void raise(const Absence& absence) {
   }
 }
 
-Absence absence_being_handled() {
+MissingReason current_missing_reason() {
   try {
     throw;
   } catch (const probe::Inconclusive& error) {

@@ -18,20 +18,20 @@ class CircularRequest : public Error {
 };
 
 // Why there is no result.
-struct Absence {
+struct MissingReason {
   Reason reason = Reason::kNone;
   std::string detail;
 };
 
 // Throws the exception that the absence was made of.
-[[noreturn]] void raise(const Absence& absence);
+[[noreturn]] void raise(const MissingReason& absence);
 // The absence for the exception that is being handled; rethrows an exception that is no absence.
-[[nodiscard]] Absence absence_being_handled();
+[[nodiscard]] MissingReason current_missing_reason();
 
 // Keeps a result, or why there is none, so that neither is tried again. Exceptions that end a discovery (the user, the
 // budget, a lost device) pass through and are not kept. References stay valid.
 template <typename T>
-class Once {
+class LazyResult {
  public:
   // Throws Inconclusive, NotPresent, Disturbed, NotSupportedError or DeviceError if there is no result, and whatever
   // else `make` throws.
@@ -60,19 +60,19 @@ class Once {
       made_.emplace(make());
     } catch (...) {
       is_being_made_ = false;
-      absence_ = absence_being_handled();
+      absence_ = current_missing_reason();
     }
     is_being_made_ = false;
   }
 
   std::optional<T> made_;
-  std::optional<Absence> absence_;
+  std::optional<MissingReason> absence_;
   bool is_being_made_ = false;
 };
 
-// A Once for each key.
+// A LazyResult for each key.
 template <typename Key, typename T>
-class Memo {
+class LazyResultMap {
  public:
   template <typename Make>
   const T& get(const Key& key, Make&& make) {
@@ -84,7 +84,7 @@ class Memo {
   }
 
  private:
-  std::map<Key, Once<T>> entries_;
+  std::map<Key, LazyResult<T>> entries_;
 };
 
 }  // namespace gputopo

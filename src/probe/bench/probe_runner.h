@@ -18,7 +18,7 @@
 
 namespace gputopo::probe {
 
-// Bench::run throws these to end a probe; the discovery turns them into unavailable attributes.
+// DeviceSession::run throws these to end a probe; the discovery turns them into unavailable attributes.
 class Stopped : public Error {
  public:
   Stopped() : Error("ended by the user") {}
@@ -44,7 +44,7 @@ class Disturbed : public Error {
   using Error::Error;
 };
 
-struct BenchOptions {
+struct SessionOptions {
   double budget_seconds = 60;
   std::uint64_t seed = 1;
   bool keep_samples = true;
@@ -55,7 +55,7 @@ struct BenchOptions {
   std::function<void(const std::string&)> on_log;
 };
 
-// How often and when to repeat programs that had company (ProgramResult::had_company).
+// How often and when to repeat programs that met contention (ProgramResult::had_contention).
 struct Patience {
   // Repeats of one batch. Neighbors work in bursts: the pauses double each time, so that they outlast a burst of half
   // a second.
@@ -67,12 +67,12 @@ struct Patience {
 };
 
 // Shared by all findings of a discovery: the device, the clock, the budget, the stop flag and the program counters.
-class Bench {
+class DeviceSession {
  public:
-  Bench(Device& device, BenchOptions options);
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
-  ~Bench();
+  DeviceSession(Device& device, SessionOptions options);
+  DeviceSession(const DeviceSession&) = delete;
+  DeviceSession& operator=(const DeviceSession&) = delete;
+  ~DeviceSession();
 
   [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
   // Whether programs can use `space` on this device.
@@ -80,7 +80,7 @@ class Bench {
   // Throws NotSupportedError if programs cannot use `space`.
   void require_space(Space space) const;
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
-  [[nodiscard]] const BenchOptions& options() const { return options_; }
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
   [[nodiscard]] double elapsed_seconds() const;
   [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
   // The conditions of all programs so far.
@@ -98,7 +98,7 @@ class Bench {
   // See Device::expect().
   void expect(std::span<const Program> programs) { device_.expect(programs); }
 
-  // Programs that ran again because they had company.
+  // Programs that ran again because they met contention.
   [[nodiscard]] std::uint64_t programs_repeated() const { return programs_repeated_; }
 
   // Throws Stopped, OverBudget, Disturbed and what the device throws.
@@ -109,11 +109,11 @@ class Bench {
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   [[nodiscard]] std::vector<ProgramResult> run_until_undisturbed(const std::vector<Program>& programs);
   [[nodiscard]] std::vector<ProgramResult> run_once(const std::vector<Program>& programs);
-  // Replaces the results of programs that had company by results without company.
+  // Replaces the results of programs that met contention by results without it.
   void repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results);
 
   Device& device_;
-  BenchOptions options_;
+  SessionOptions options_;
   Patience patience_;
   double paused_in_vain_ = 0;  // seconds
   std::uint64_t programs_repeated_ = 0;
@@ -123,17 +123,17 @@ class Bench {
   Conditions conditions_;
 };
 
-// Runs the programs of one finding and keeps their conditions. Each finding has its own Lab.
-class Lab {
+// Runs the programs of one finding and keeps their conditions. Each finding has its own ProbeRunner.
+class ProbeRunner {
  public:
-  explicit Lab(Bench& bench) : bench_(bench) {}
+  explicit ProbeRunner(DeviceSession& bench) : session_(bench) {}
 
-  [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
-  [[nodiscard]] const Parameters& parameters() const { return bench_.parameters(); }
+  [[nodiscard]] const DeviceInfo& info() const { return session_.info(); }
+  [[nodiscard]] const Parameters& parameters() const { return session_.parameters(); }
   // The vendor's name for an SM.
   [[nodiscard]] std::string unit_name() const { return gputopo::unit_name(info().vendor); }
-  [[nodiscard]] std::uint64_t seed() const { return bench_.options().seed; }
-  [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
+  [[nodiscard]] std::uint64_t seed() const { return session_.options().seed; }
+  [[nodiscard]] bool keep_samples() const { return session_.options().keep_samples; }
 
   [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
   [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
@@ -144,12 +144,12 @@ class Lab {
   [[nodiscard]] std::vector<LaunchResult> launch(const std::vector<LaunchProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
   // See Device::expect().
-  void expect(std::span<const Program> programs) { bench_.expect(programs); }
+  void expect(std::span<const Program> programs) { session_.expect(programs); }
 
-  // Conditions of the programs that ran in this Lab.
+  // Conditions of the programs that ran in this ProbeRunner.
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }
-  // A Lab for a part of the finding that needs its own conditions.
-  [[nodiscard]] Lab another() const { return Lab(bench_); }
+  // A ProbeRunner for a part of the finding that needs its own conditions.
+  [[nodiscard]] ProbeRunner another() const { return ProbeRunner(session_); }
 
   // Size of the largest cache that SMs share: the vendor's figure, or a guess.
   [[nodiscard]] std::uint64_t last_cache_bytes() const {
@@ -157,20 +157,20 @@ class Lab {
     return std::max(l2, info().l3_bytes.value_or(0));
   }
   // Whether last_cache_bytes() is the vendor's figure for the last cache, so that no larger one lies behind it.
-  [[nodiscard]] bool tells_last_cache() const {
+  [[nodiscard]] bool is_last_cache_reported() const {
     return vendor_of(info().vendor) == Vendor::kAmd ? info().l3_bytes.has_value() : info().l2_bytes.has_value();
   }
   [[nodiscard]] std::uint64_t last_cache_evictor_bytes() const {
     return static_cast<std::uint64_t>(parameters().last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
   }
 
-  void log(const std::string& line) const { bench_.log(line); }
+  void log(const std::string& line) const { session_.log(line); }
 
  private:
   template <typename Kind>
   [[nodiscard]] std::vector<ResultOf<Kind>> run_all(const std::vector<Kind>& programs);
 
-  Bench& bench_;
+  DeviceSession& session_;
   Conditions conditions_;
 };
 

@@ -1,4 +1,4 @@
-#include "probe/bench/lab.h"
+#include "probe/bench/probe_runner.h"
 
 #include <algorithm>
 
@@ -14,24 +14,26 @@ void ask_for_carve_out(Kind& program, std::uint64_t bytes) {
 
 }  // namespace
 
-Bench::Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {
-  device_.end_when([this] { return stopped() || over_budget(); });
+DeviceSession::DeviceSession(Device& device, SessionOptions options) : device_(device), options_(std::move(options)) {
+  device_.set_stop_condition([this] { return stopped() || over_budget(); });
 }
 
-Bench::~Bench() { device_.end_when({}); }
+DeviceSession::~DeviceSession() { device_.set_stop_condition({}); }
 
-double Bench::elapsed_seconds() const {
+double DeviceSession::elapsed_seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-bool Bench::has_space(Space space) const { return std::ranges::find(info().spaces, space) != info().spaces.end(); }
+bool DeviceSession::has_space(Space space) const {
+  return std::ranges::find(info().spaces, space) != info().spaces.end();
+}
 
-void Bench::require_space(Space space) const {
+void DeviceSession::require_space(Space space) const {
   if (has_space(space)) return;
   throw NotSupportedError("programs on this device cannot use the " + std::string(to_string(space)) + " space");
 }
 
-std::vector<ProgramResult> Bench::run_once(const std::vector<Program>& programs) {
+std::vector<ProgramResult> DeviceSession::run_once(const std::vector<Program>& programs) {
   if (stopped()) throw Stopped();
   if (over_budget()) throw OverBudget();
   if (options_.on_program) {
@@ -47,14 +49,14 @@ std::vector<ProgramResult> Bench::run_once(const std::vector<Program>& programs)
   }
 }
 
-void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results) {
+void DeviceSession::repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results) {
   double pause_seconds = patience_.first_pause_seconds;
   double paused_seconds = 0;
   for (int repeats = 0;; ++repeats) {
     std::vector<std::size_t> places;
     std::vector<Program> again;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      if (!results[i].had_company) continue;
+      if (!results[i].had_contention) continue;
       places.push_back(i);
       again.push_back(programs[i]);
     }
@@ -77,7 +79,7 @@ void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<P
   }
 }
 
-std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
+std::vector<ProgramResult> DeviceSession::run(const std::vector<Program>& programs) {
   if (options_.carve_out_bytes == 0) return run_until_undisturbed(programs);
   std::vector<Program> carved = programs;
   for (Program& program : carved) {
@@ -86,41 +88,49 @@ std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
   return run_until_undisturbed(carved);
 }
 
-std::vector<ProgramResult> Bench::run_until_undisturbed(const std::vector<Program>& programs) {
+std::vector<ProgramResult> DeviceSession::run_until_undisturbed(const std::vector<Program>& programs) {
   std::vector<ProgramResult> results = run_once(programs);
   repeat_disturbed(programs, results);
   for (const ProgramResult& result : results) conditions_.add(result);
   return results;
 }
 
-void Bench::log(const std::string& line) const {
+void DeviceSession::log(const std::string& line) const {
   if (options_.on_log) options_.on_log(line);
 }
 
 template <typename Kind>
-std::vector<ResultOf<Kind>> Lab::run_all(const std::vector<Kind>& programs) {
+std::vector<ResultOf<Kind>> ProbeRunner::run_all(const std::vector<Kind>& programs) {
   std::vector<ResultOf<Kind>> results;
   results.reserve(programs.size());
-  for (ProgramResult& result : bench_.run({programs.begin(), programs.end()})) {
+  for (ProgramResult& result : session_.run({programs.begin(), programs.end()})) {
     conditions_.add(result);
     results.push_back(std::get<ResultOf<Kind>>(std::move(result.data)));
   }
   return results;
 }
 
-std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) { return run_all(programs); }
+std::vector<ChaseResult> ProbeRunner::chase(const std::vector<ChaseProgram>& programs) { return run_all(programs); }
 
-std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) { return run_all(programs); }
+std::vector<InstructionResult> ProbeRunner::code(const std::vector<InstructionProgram>& programs) {
+  return run_all(programs);
+}
 
-std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs) { return run_all(programs); }
+std::vector<AccessResult> ProbeRunner::access(const std::vector<AccessProgram>& programs) { return run_all(programs); }
 
-std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) { return run_all(programs); }
+std::vector<ClusterResult> ProbeRunner::cluster(const std::vector<ClusterProgram>& programs) {
+  return run_all(programs);
+}
 
-std::vector<OccupancyResult> Lab::occupancy(const std::vector<OccupancyProgram>& programs) { return run_all(programs); }
-std::vector<OperationResult> Lab::operation(const std::vector<OperationProgram>& programs) { return run_all(programs); }
+std::vector<OccupancyResult> ProbeRunner::occupancy(const std::vector<OccupancyProgram>& programs) {
+  return run_all(programs);
+}
+std::vector<OperationResult> ProbeRunner::operation(const std::vector<OperationProgram>& programs) {
+  return run_all(programs);
+}
 
-std::vector<LaunchResult> Lab::launch(const std::vector<LaunchProgram>& programs) { return run_all(programs); }
+std::vector<LaunchResult> ProbeRunner::launch(const std::vector<LaunchProgram>& programs) { return run_all(programs); }
 
-StreamResult Lab::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }
+StreamResult ProbeRunner::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }
 
 }  // namespace gputopo::probe

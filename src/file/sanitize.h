@@ -17,11 +17,11 @@ namespace gputopo {
 
 // Whether a character (one UTF-8 sequence) is a command instead of text: control characters (C0, DEL, C1), marks that
 // change the text direction, line separators, the byte order mark.
-[[nodiscard]] bool is_command(std::string_view character);
+[[nodiscard]] bool is_control_character(std::string_view character);
 
 // Returns one line. Line ends and tabs become spaces; commands and invalid UTF-8 become C escapes: \x1b, \u202e.
-[[nodiscard]] std::string visible_line(std::string_view text);
+[[nodiscard]] std::string sanitized_line(std::string_view text);
 // The same for several lines: line ends and tabs stay.
-[[nodiscard]] std::string visible_text(std::string_view text);
+[[nodiscard]] std::string sanitized_text(std::string_view text);
 
 }  // namespace gputopo

@@ -11,7 +11,7 @@
 namespace gputopo {
 
 // The size of an element in bytes; unavailable if the driver does not report it.
-[[nodiscard]] Attribute told_size(const DeviceInfo& info, ElementId element);
+[[nodiscard]] Attribute reported_size(const DeviceInfo& info, ElementId element);
 
 // An attribute of the same cache by another path, marked as inferred. It keeps its conditions but not its samples.
 [[nodiscard]] Attribute inferred_from(Attribute other_path, std::string method);
