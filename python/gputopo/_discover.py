@@ -138,8 +138,8 @@ def discover(
 ) -> Report:
     """Measures a device, which takes seconds.
 
-    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU. Without
-        one, it raises Error ("device"); nothing is simulated that was not named.
+    device: "cuda:0", "hip:0", "sim:h200", "replay:FILE"; "" is the first GPU. If there is no GPU, ""
+        raises Error ("device"): a device is simulated only if it is named.
     only: elements or single values: ["l2", "shared.size", "instructions"]; empty: all.
     attributes: ["size"]; empty: all.
     full: also measures values that take longer.

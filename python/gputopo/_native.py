@@ -93,7 +93,7 @@ _FUNCTIONS = {
 
 
 def _candidates() -> "list[str]":
-    """Paths to try, in this order: only GPUTOPO_LIBRARY if it is set, else the wheel's library, then the system's."""
+    """Paths to try: only GPUTOPO_LIBRARY if it is set; otherwise the wheel's library, then the system's."""
     named = os.environ.get("GPUTOPO_LIBRARY")
     if named:
         return [named]
@@ -116,7 +116,7 @@ def _load() -> ctypes.CDLL:
         if found >> 8 != API_VERSION >> 8:
             raise ImportError(
                 f"{candidate} is gputopo {library.gputopo_version().decode()}, but this package needs "
-                f"{API_VERSION >> 16}.{API_VERSION >> 8 & 255}: install both in the same version"
+                f"{API_VERSION >> 16}.{API_VERSION >> 8 & 255}: install the same version of both"
             )
         return library
     raise ImportError(

@@ -25,7 +25,7 @@ class Value:
     path: str
     """The path that was requested: "l2.latency"."""
     value: Union[bool, int, float, str, List[int], List[float], List[str], List[List[int]]]
-    """In ``unit``. A whole number is an int. A map of SM groups is a list of lists of SM numbers."""
+    """The value in ``unit``. A whole number is an int. A map of SM groups is a list of lists of SM numbers."""
     unit: str
     """"B", "cycles", "B/s", "MHz"; "" for counts and names."""
     low: Optional[float]
@@ -36,7 +36,7 @@ class Value:
     method: str
     """Id of the method, which docs/methods explains; "" if the value was not measured."""
     text: str
-    """As ``gputopo get`` prints it."""
+    """The value as ``gputopo get`` prints it."""
 
     def __float__(self) -> float:
         return float(self.value)  # type: ignore[arg-type]
@@ -121,7 +121,8 @@ class Report:
             lib.gputopo_value_free(byref(raw))
 
     def get(self, path: str, default: Optional[Value] = None) -> Optional[Value]:
-        """Like ``report[path]``, but returns ``default`` if this GPU has no such value. Also raises UnknownName."""
+        """Like ``report[path]``, but returns ``default`` if this GPU has no such value. Raises UnknownName
+        for an unknown path."""
         try:
             return self[path]
         except Unavailable:

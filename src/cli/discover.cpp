@@ -145,8 +145,8 @@ void check_targets(const Options& options) {
     throw UsageError(first == second ? fmt::format("'{}' is the target of two outputs, so one would be lost: "
                                                    "choose another file",
                                                    first)
-                                     : fmt::format("'{}' and '{}' are the same file, the target of two outputs, so one "
-                                                   "would be lost: choose another file",
+                                     : fmt::format("'{}' and '{}' are the same file, so one output would be lost: "
+                                                   "choose another file",
                                                    first, second));
   }
   if (!raw_directory.empty()) check_empty_folder(raw_directory);

@@ -172,7 +172,7 @@ std::string Children::reason_to_kill(const Child& child, double budget_seconds) 
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
   if (child.is_stopped && seconds > budget_seconds + limited_timeout(kPatienceWithStoppedSeconds)) {
-    return "its process stayed stopped by a signal beyond its time limit, and was killed";
+    return "its process was still stopped by a signal after its time limit, and was killed";
   }
   if (seconds > budget_seconds + kPatienceWithRunningSeconds)
     return "its process did not finish within its time limit, and was killed";

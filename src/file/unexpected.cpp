@@ -18,7 +18,7 @@ std::string explain_unexpected(const std::exception& error) {
   }
   if (const auto* refused = dynamic_cast<const std::system_error*>(&error)) {
     return fmt::format(
-        "the system refused a resource that gputopo needs ({}); check its limits (ulimit -a) and try again",
+        "the system refused a resource that gputopo needs ({}); check the resource limits (ulimit -a) and try again",
         refused->code().message());
   }
   return fmt::format("internal error in gputopo ({}); please report it with the command line", error.what());

@@ -95,7 +95,7 @@ double Figures::need_detail(const std::string& path, std::string_view detail) {
 void Figures::require_all() const {
   if (lacking_.empty()) return;
   const std::string advice = cannot_be_measured_
-                                 ? "this GPU or its driver does not provide every value"
+                                 ? "this GPU or its driver does not provide every needed value"
                                  : fmt::format("measure it: gputopo --only {}", fmt::join(to_measure_, ","));
   throw FormatError(fmt::format("the model of this kernel needs {}; {}", fmt::join(lacking_, ", "), advice));
 }

@@ -16,7 +16,8 @@ int with_report(const char* function, const gputopo_report* handle, const Body& 
     if (handle == nullptr) return fail_with_null(function, "report");
     const std::shared_ptr<const Topology> topology = find_report(handle);
     if (topology == nullptr) {
-      return fail(GPUTOPO_ERROR_HANDLE, "this is not a report: it was freed, or never was one; load or discover one");
+      return fail(GPUTOPO_ERROR_HANDLE,
+                  "this is not a report: it was freed, or never was one; load a report or discover a device");
     }
     return body(*topology);
   });

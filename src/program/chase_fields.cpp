@@ -70,7 +70,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
     ChaseArray same = original;
     same.space = array.space;
     same.alias_of = array.alias_of;
-    require(same == array, field, "must be equal to the array that it aliases, except for the space");
+    require(same == array, field, "must match the array that it aliases in every field except space");
   }
 }
 

@@ -7,7 +7,8 @@ namespace gputopo::report {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> kFormats = {
-      {"--json", "Write the report as JSON; here and below, FILE '-' replaces the table on standard output", to_json},
+      {"--json", "Write the report as JSON; here and below, FILE '-' means standard output, in place of the table",
+       to_json},
       {"--html", "Write one self-contained HTML page with plots of all samples", to_html},
       {"--markdown", "Write the report as Markdown with plots", to_markdown},
       {"--svg", "Write a drawing of the chip as SVG", to_svg},

@@ -219,7 +219,8 @@ TEST(LibraryBadInput, WrongHandlesAreFoundOut) {
   int32_t complete = 0;
   for (auto* wrong : {freed, reinterpret_cast<gputopo_report*>(&on_the_stack), reinterpret_cast<gputopo_report*>(1)}) {
     EXPECT_EQ(gputopo_number(wrong, "l2.size", &number, nullptr, nullptr), GPUTOPO_ERROR_HANDLE);
-    EXPECT_STREQ(gputopo_last_error(), "this is not a report: it was freed, or never was one; load or discover one");
+    EXPECT_STREQ(gputopo_last_error(),
+                 "this is not a report: it was freed, or never was one; load a report or discover a device");
     EXPECT_EQ(gputopo_get(wrong, "l2.size", &value), GPUTOPO_ERROR_HANDLE);
     EXPECT_EQ(gputopo_render(wrong, "json", &text, nullptr), GPUTOPO_ERROR_HANDLE);
     EXPECT_EQ(gputopo_complete(wrong, &complete), GPUTOPO_ERROR_HANDLE);

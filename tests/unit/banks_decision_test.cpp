@@ -99,7 +99,7 @@ TEST(BankRequests, AnH100ServesHalfAndQuarterWarps) {
 TEST(BankRequests, WhatNoNumberOfLanesExplainsIsNotTold) {
   RequestCurve flat = request_curve(kRecent, 8, 23, 2);
   std::ranges::fill(flat.cycles, 23.0);
-  EXPECT_THAT(decide_request(flat, {kRecent, 23, 2}).why_not, HasSubstr("costs more or less than a bank conflict"));
+  EXPECT_THAT(decide_request(flat, {kRecent, 23, 2}).why_not, HasSubstr("cost about as much as a bank conflict"));
   RequestCurve noisy = request_curve(kRecent, 8, 23, 2);
   for (std::size_t i = 0; i < noisy.cycles.size(); i += 2) noisy.cycles[i] += 3;
   EXPECT_FALSE(decide_request(noisy, {kRecent, 23, 2}).value);

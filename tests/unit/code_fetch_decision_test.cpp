@@ -37,7 +37,7 @@ TEST(FetchPeriod, IsWhatRepeats) {
 TEST(FetchPeriod, OfMoreThanHalfOfThePlacesIsNotTold) {
   const auto period = decide_fetch_period(straddling(32, 5));
   EXPECT_FALSE(period.value);
-  EXPECT_THAT(period.why_not, HasSubstr("does not repeat"));
+  EXPECT_THAT(period.why_not, HasSubstr("has no period"));
 }
 
 TEST(FetchPeriod, NeedsADifference) {

@@ -84,7 +84,7 @@ TEST(CodeWays, BetweenTwoNumbersAreNone) {
 TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {
   const CodeSlope slope = fit_code_slope(edge(4)).value.value();
   EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 0.8).why_not,
-            "code of 2592 instructions misses for 80% of them, but with sets of 4.0 ways it would miss for all");
+            "in code of 2592 instructions, 80% miss, but with sets of 4.0 ways all would miss");
 }
 
 // Under a hashed index, some sets overflow long before the capacity: a ramp that looks like fewer ways.

@@ -43,8 +43,8 @@ TEST(SparseLimit, IsHalfWayBetweenAllAndHalfOfTheConstants) {
 TEST(SparseLimit, IsNoneWhereTheTwoLeaveAboutAsMuchRoom) {
   EXPECT_TRUE(sparse_limit({65536, 65536, 65536 + 8192}).value);
   EXPECT_EQ(sparse_limit({65536, 65536, 65536 + 8191}).why_not,
-            "65536 B of code fit in the cache with 65536 B of constants, and 73727 B of code with half of them: "
-            "too similar to show the line size");
+            "65536 B of code fit in the cache with 65536 B of constants, and 73727 B of code fit with half of these "
+            "constants: too similar to show the line size");
   EXPECT_FALSE(sparse_limit({65536, 65536, 65536}).value);
   EXPECT_FALSE(sparse_limit({65536, 65536, 32768}).value) << "noise";
 }

@@ -92,7 +92,7 @@ TEST(ClusterDecoding, WhatWentWrongIsTold) {
     return test::message_of<DeviceError>("blocks", [&] { check_blocks(program, {{}, {.error = error}}, "kernel"); });
   };
   EXPECT_THAT(problem_of(kClusterCopies, kChainLost), HasSubstr("kernel: a bulk copy did not complete"));
-  EXPECT_THAT(problem_of(kClusterReads, kChainLost), HasSubstr("a value that is in no block's shared memory"));
+  EXPECT_THAT(problem_of(kClusterReads, kChainLost), HasSubstr("a value that is not in any block's shared memory"));
   EXPECT_THAT(problem_of(kClusterReads, kStartedApart), HasSubstr("kernel: 2 blocks did not start together"));
 }
 

@@ -167,7 +167,7 @@ TEST(LocalFrames, NeedMemoryForEveryThread) {
   *info.memory_free_bytes -= 1;
   EXPECT_THAT(test::message_of<NotSupportedError>(
                   "no room", [&] { cuda::require_room_for_frames(info, (kMaxLocalBytes / 2) + 128); }),
-              HasSubstr("takes 8858370048 bytes, but only 8858370047 were free"));
+              HasSubstr("takes 8858370048 bytes in total, but only 8858370047 bytes were free"));
   cuda::require_room_for_frames(info, kMaxLocalBytes / 2);
 }
 

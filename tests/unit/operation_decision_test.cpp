@@ -81,7 +81,8 @@ TEST(DecideSustained, NeedsMoreThanASecond) {
   const std::vector<SustainedLaunch> launches(10, {1000, 0.05, 0});
   const Decision<Sustained> decision = decide_sustained(launches);
   EXPECT_FALSE(decision.value);
-  EXPECT_EQ(decision.why_not, "10 launches of 0.50 s in total: none began after the first 1 s");
+  EXPECT_EQ(decision.why_not,
+            "10 launches of 0.50 s in total: no launch began after the first 1 s, and earlier launches do not count");
 }
 
 TEST(DecideSustained, SaysNoPowerThatNobodyTells) {

@@ -164,7 +164,7 @@ TEST(Prediction, SaysWhyAValueIsMissing) {
               AllOf(HasSubstr("l2.latency (timed out"), HasSubstr("gputopo --only l2.latency")));
   attribute_of(topology, "l2", "latency") = unavailable(Reason::kNotPresent, "no L2");
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),
-              HasSubstr("does not provide every value"));
+              HasSubstr("does not provide every needed value"));
 }
 
 TEST(Prediction, OfAnAmdGpuUsesItsNames) {

@@ -215,8 +215,9 @@ TEST(ComparedCurves, OfManyAreAsManyLinesAsThereAreColours) {
   EXPECT_EQ(curves.back().title, "Bandwidth of all levels: the whole chip");
   const std::string page = diff_to_html({{"a.json", topology}, {"b.json", topology}});
   EXPECT_THAT(page, HasSubstr(">Sweeps over footprints</h2>"));
-  EXPECT_THAT(page,
-              HasSubstr("Bandwidth of all levels: one SM or CU: bandwidth over footprint, one series each for a, b."));
+  EXPECT_THAT(
+      page,
+      HasSubstr("Bandwidth of all levels: one SM or CU: bandwidth over footprint, with one series for each of a, b."));
 }
 
 }  // namespace

@@ -214,10 +214,10 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
 TEST(Formats, ALatencySaysThatItsDetailsAreOfOtherLoads) {
   const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
   EXPECT_THAT(to_markdown(topology),
-              HasSubstr("(the figures from minimum to maximum are those of loads timed one by one"));
+              HasSubstr("(minimum, maximum and the figures between them are from loads timed one by one"));
   EXPECT_THAT(
       to_html(topology),
-      HasSubstr("Note on the details: the figures from minimum to maximum are those of loads timed one by one"));
+      HasSubstr("Note on the details: minimum, maximum and the figures between them are from loads timed one by one"));
   EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all from the same loads
 }
 

@@ -77,7 +77,7 @@ TEST(TlbEntry, TakesBlocksOfWhichManyMiss) {
   EXPECT_EQ(find_tlb_entry({}, 1 << 20, 0).bytes, 0u);
   const std::vector<TouchedBlocks> quiet = {{4096, {{0, 4096}}, 0.0}, {8192, {{0}}, 0.0}};
   EXPECT_EQ(find_tlb_entry(quiet, 1 << 20, 0).bytes, 0u);
-  EXPECT_EQ(find_tlb_entry(quiet, 1 << 20, 0).why, "at every block size, only few blocks miss");
+  EXPECT_EQ(find_tlb_entry(quiet, 1 << 20, 0).why, "at every block size, few blocks miss");
 }
 
 TEST(TlbEntry, IsNoneWhereEverySizeMissesAlike) {

@@ -146,7 +146,7 @@ TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
     return MissedPages{static_cast<double>(pages), 1};
   });
   EXPECT_FALSE(all.known);
-  EXPECT_EQ(all.why, "some of only 20 pages miss");
+  EXPECT_EQ(all.why, "even with only 20 pages, some miss");
 }
 
 // Bursts of noise: one of each three looks finds misses, whatever the number of pages.

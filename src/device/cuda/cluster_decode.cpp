@@ -15,7 +15,7 @@ void check_blocks(const ClusterProgram& program, const std::vector<BlockRecord>&
       throw DeviceError(fmt::format("{}: {}", kernel,
                                     program.op == ClusterOp::kBulkCopy
                                         ? "a bulk copy did not complete"
-                                        : "a load returned a value that is in no block's shared memory"));
+                                        : "a load returned a value that is not in any block's shared memory"));
     }
     check_start(block, kernel, blocks.size());
   }

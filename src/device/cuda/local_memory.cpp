@@ -13,8 +13,8 @@ void require_room_for_frames(const DeviceInfo& info, std::uint64_t local_bytes) 
   const std::uint64_t frames = local_frame_bytes(local_bytes) * threads;
   if (frames <= *info.memory_free_bytes) return;
   throw NotSupportedError(
-      fmt::format("local memory of {} bytes for each of the {} threads that this GPU can run at once takes {} bytes, "
-                  "but only {} were free",
+      fmt::format("local memory of {} bytes per thread for up to {} concurrent threads takes {} bytes in total, but "
+                  "only {} bytes were free",
                   local_frame_bytes(local_bytes), threads, frames, *info.memory_free_bytes));
 }
 

@@ -51,7 +51,7 @@ std::string OperationModules::refusal_of(const OperationShape& shape) const {
   }
   const bool needs_warpgroups = warps_per_operation(type) > 1 && type != OperandType::kTensorMemory;
   if (needs_warpgroups && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
-    return "needs compute capability exactly 9.0 and a driver for CUDA 12.0 or later";
+    return "this operation needs compute capability 9.0 exactly and a driver for CUDA 12.0 or later";
   }
   return {};
 }

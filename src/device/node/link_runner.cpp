@@ -58,7 +58,7 @@ class LinkRunner : public Links {
     if (!cannot_hold_) return {};
     return {
         "the driver cannot delay transfers until all are queued: the times of small or simultaneous copies include the "
-        "host's calls to it"};
+        "host's driver calls"};
   }
 
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }

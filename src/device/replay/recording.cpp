@@ -194,7 +194,7 @@ Program parse_recorded(std::string_view text) {
   } catch (const FormatError& error) {
     throw FormatError(
         fmt::format("the recording contains a program that this version of gputopo does not know ({}); use the version "
-                    "that made it",
+                    "that made the recording",
                     error.what()));
   }
 }
@@ -213,7 +213,7 @@ void decode_entry(const SortedJson& entry, std::size_t index, Recording& recordi
     try {
       answers.push_back(decode_answer(encoded[i], program));
     } catch (const FormatError& error) {
-      throw FormatError(fmt::format("the recording's answer {} to program {} ('{}'): {}; {}", i + 1, index + 1,
+      throw FormatError(fmt::format("the device's recorded answer {} to program {} ('{}'): {}; {}", i + 1, index + 1,
                                     shown(text), error.what(), kRecordAgain));
     }
   }

@@ -31,7 +31,8 @@ void check_ways(const CacheSpec& cache, const std::string& field) {
     require(ways >= 1, field + ".set_ways", "a set must have at least one way");
     sum += ways;
   }
-  require(sum == lines, field + ".set_ways", "the sets hold {} lines, but size_bytes is {} lines", sum, lines);
+  require(sum == lines, field + ".set_ways", "the sets hold {} lines, but size_bytes corresponds to {} lines", sum,
+          lines);
 }
 
 void check_victims(const CacheSpec& cache, const std::string& field) {
@@ -40,7 +41,7 @@ void check_victims(const CacheSpec& cache, const std::string& field) {
   const std::string name = field + ".victim_weights";
   require(cache.replacement == Replacement::kRandom, name, "are allowed only with random replacement");
   require(cache.set_ways.empty() && cache.ways == cache.victim_weights.size() && !cache.unified, name,
-          "has {} weights; it must have one per way, and the cache must not have set_ways or be unified",
+          "has {} weights; it must have one per way, and is not allowed for a unified cache or with set_ways",
           cache.victim_weights.size());
   const std::uint64_t sum = std::accumulate(cache.victim_weights.begin(), cache.victim_weights.end(), std::uint64_t{0});
   require(sum >= 1 && sum <= kMaxWeight, name, "the sum {} is not between 1 and {}", sum, kMaxWeight);
@@ -56,7 +57,7 @@ void check_protected_ways(const CacheSpec& cache, const std::string& field) {
   std::uint64_t fewest = cache.ways == 0 ? lines : cache.ways;
   if (!cache.set_ways.empty()) fewest = *std::min_element(cache.set_ways.begin(), cache.set_ways.end());
   require(cache.protected_ways >= 1 && cache.protected_ways < fewest, name,
-          "{} must be at least 1 and less than the ways of every set", cache.protected_ways);
+          "{} must be at least 1 and less than the number of ways of every set", cache.protected_ways);
 }
 
 void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::string& field) {

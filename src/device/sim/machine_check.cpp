@@ -56,7 +56,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     left_the_sm = is_behind_sms(cache.scope);
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
     require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
-            "{} is less than that of the previous cache of the path ({})", stop.latency_cycles, latency);
+            "{} is less than the latency of the previous cache of the path ({})", stop.latency_cycles, latency);
     latency = stop.latency_cycles;
     if (cache.partitions == 1) {
       require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
@@ -75,7 +75,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
   require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
           "{} is less than the latency of near memory ({})", far_memory, space_spec.memory_latency_cycles);
   require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
-          "{} is less than that of the last cache of the path ({})", space_spec.memory_latency_cycles, latency);
+          "{} is less than the latency of the last cache of the path ({})", space_spec.memory_latency_cycles, latency);
 }
 
 void check_tlb_sets(const TlbSpec& tlb, const std::string& field) {

@@ -47,7 +47,7 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
   if (survey.levels[level].high_cycles <= of_l2) return;
   throw probe::Inconclusive(
       fmt::format("loads that bypass L1 take {:.0f} cycles, but loads that take up to {:.0f} cycles look like hits of "
-                  "this cache: some of these are L2 hits",
+                  "this cache: some of these apparent hits are L2 hits",
                   of_l2, survey.levels[level].high_cycles));
 }
 
@@ -70,8 +70,8 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
   const std::size_t behind = of_constants.survey->levels.size() - of_constants.last_level - 1;
   if (behind >= of_l2) return;
   throw NotSupportedError(
-      fmt::format("levels behind the third constant cache: {}; levels of L2 and memory: {}; the third constant cache "
-                  "may be a partition of L2",
+      fmt::format("fewer levels are behind the third constant cache ({}) than L2 and memory have ({}): the third "
+                  "constant cache may be a partition of L2",
                   behind, of_l2));
 }
 
@@ -89,8 +89,8 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
   ProbeRunner own = runner();
   if (const auto stride = probe::find_stride_that_stays(own, cache)) {
     throw probe::Inconclusive(
-        fmt::format("neighboring lines share a set, so adjacent lines do not fill the cache: more lines stay if they "
-                    "are {} B apart",
+        fmt::format("neighboring lines share a set, so adjacent lines do not fill the cache: more lines stay "
+                    "resident if they are {} B apart",
                     *stride));
   }
 }
@@ -101,10 +101,10 @@ void CacheFindings::require_reached_lines(ElementId element) {
   if (located_cache(element).site().reaches_into_lines()) return;
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
-  throw probe::Inconclusive(
-      fmt::format("L1 lines are {} B, but a thread reaches only one word in every {} B of local memory, so no load "
-                  "reaches the lines in between, and footprints do not show the size",
-                  line->bytes, kLocalStrideBytes));
+  throw probe::Inconclusive(fmt::format(
+      "L1 lines have only {} B, but a thread reaches one word in every {} B of local memory: its loads skip "
+      "lines, so footprints do not show the size of the cache",
+      line->bytes, kLocalStrideBytes));
 }
 
 // If loads of a survey wait for translation, TLB misses look like a cache level, and the next cache looks like memory.

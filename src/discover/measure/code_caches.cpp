@@ -148,7 +148,7 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive(
         "jumps through the smallest code are faster than jumps in the first cache found with straight-line code, but "
-        "show no level of their own");
+        "they show no separate level");
   }
   if (level == 0) {
     throw probe::NotPresent(

@@ -14,8 +14,8 @@ const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) 
   const probe::TlbSurvey& survey = context.surveys.tlbs();
   if (!probe::is_window(survey, element.depth)) return survey;
   throw probe::NotPresent(
-      fmt::format("loads that alternate between two distant pages always wait for address translation: this is not a "
-                  "TLB, because page tables for only {} are active at a time; see device.latency_patterns",
+      fmt::format("this level is not a TLB: loads that alternate between two distant pages always wait for address "
+                  "translation, because page tables for only {} are active at a time; see device.latency_patterns",
                   survey.window->bytes == 0 ? "part of the memory" : fmt::format("{} B", survey.window->bytes)));
 }
 

@@ -103,8 +103,9 @@ Decision<WritePolicy> policy_by_read_interference(const ReadRates& rates, double
                                                   const WritesBesideReadsParameters& parameters) {
   Decision<WritePolicy> decision{
       .basis = fmt::format(
-          "reads from memory: {:.0f} GB/s alone, {:.0f} GB/s while as much is written to memory, {:.0f} GB/s while as "
-          "much is written to a part of the cache; reads of a copy within the cache: {:.0f} GB/s",
+          "reads from memory: {:.0f} GB/s alone, {:.0f} GB/s with equally many writes to memory, {:.0f} GB/s with "
+          "equally many writes to a part of the cache; reads from one part of the cache with equally many writes to "
+          "another part: {:.0f} GB/s",
           gigabytes(rates.alone), gigabytes(rates.with_memory_writes), gigabytes(rates.with_cache_writes),
           gigabytes(rates.in_cache))};
   if (memory_peak > 0 && 2 * rates.with_cache_writes > parameters.clear * memory_peak) {
@@ -126,8 +127,8 @@ Decision<WritePolicy> policy_by_read_interference(const ReadRates& rates, double
     decision.value = WritePolicy::kWriteThrough;
   } else {
     decision.why_not = fmt::format(
-        "writes that could stay in the cache cause {:.0f}% of the slowdown of reads from memory that writes to memory "
-        "cause: too much for write-back, too little for write-through",
+        "writes that could stay in the cache slow reads from memory {:.0f}% as much as writes to memory do: "
+        "too much for write-back, too little for write-through",
         100 * (1 - left));
   }
   return decision;

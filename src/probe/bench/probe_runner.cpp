@@ -67,7 +67,7 @@ void DeviceSession::repeat_disturbed(const std::vector<Program>& programs, std::
       throw Disturbed("other programs used the GPU during every attempt; measure again when it is idle");
     }
     log(std::to_string(again.size()) + " of " + std::to_string(programs.size()) +
-        " programs ran beside other programs on the GPU; running them again");
+        " measurement programs ran while other programs used the GPU; repeating these measurements");
     if (may_pause) {
       device_.rest(pause_seconds);
       paused_seconds += pause_seconds;

@@ -42,8 +42,8 @@ Line line_by_packing(ProbeRunner& runner, const Cache& cache, double all_bytes) 
     const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
     runner.log(
-        fmt::format("line: halves of {} B blocks that stay resident together: {:.0f} B, {:.1f} B of them in a nearer "
-                    "cache; whole lines that stay resident together: {:.0f} B",
+        fmt::format("line: random halves of {} B blocks: {:.0f} B stay resident together, {:.1f} B of them in a nearer "
+                    "cache; whole lines: {:.0f} B stay resident together",
                     block, bytes, nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
     const std::optional<bool> lines =
@@ -140,7 +140,8 @@ class SparseFootprints {
     }
     if (!references_.tells()) {
       throw Inconclusive(
-          fmt::format("doubling the footprint raises the miss ratio by only {:.2f}", references_.best_contrast()));
+          fmt::format("doubling the footprint raises the miss ratio by only {:.2f}: too little to show the line size",
+                      references_.best_contrast()));
     }
   }
 
@@ -161,8 +162,8 @@ class SparseFootprints {
     }
     if (cache_.nearer_bytes > 0 && answer.is_between()) {
       throw Inconclusive(
-          fmt::format("the miss ratio at a stride of {} B is about midway between those of footprints that fit and "
-                      "that exceed the cache",
+          fmt::format("the miss ratio at a stride of {} B is about midway between the miss ratios of footprints "
+                      "that fit in the cache and of footprints that exceed the cache",
                       stride));
     }
     return answer.fills();

@@ -98,7 +98,8 @@ FoundReading find_reading(ProbeRunner& runner, const Cache& cache, double bytes,
                               kResidentBackwardsParameters.short_rare_part);
     }
   }
-  runner.log(fmt::format("size: {} elements, of which {} to {} are read", elements, region.begin, region.end));
+  runner.log(fmt::format("size: the array has {} elements; elements {} to {} are read backwards", elements,
+                         region.begin, region.end));
   return {.reading = takes_too_long() ? std::nullopt : std::optional(reading)};
 }
 
@@ -140,8 +141,8 @@ SizeView view_resident(ProbeRunner& runner, const Cache& cache, double guess_byt
     const std::vector<ResidentInCopies> residents = resident_backwards(runner, cache, footprints, stride_bytes);
     for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
       runner.log(
-          fmt::format("size: reading {:.0f} B backwards: {:.0f} B resident in most copies of the program, {:.0f} B in "
-                      "at least one copy",
+          fmt::format("size: reading {:.0f} B backwards: {:.0f} B resident in most runs of the program, {:.0f} B in "
+                      "at least one run",
                       footprints[i], residents[i].bytes, residents[i].most_bytes));
       search.add(residents[i]);
     }

@@ -189,8 +189,8 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
   if (cache.survey->counts_in_places) attribute.flags.emplace_back("sampled_in_clusters");
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(
-        "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache to "
-        "fill them all; the true size may be larger");
+        "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache, so "
+        "other sets may never be full; the true size may be larger");
   }
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));

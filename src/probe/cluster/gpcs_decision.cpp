@@ -31,7 +31,7 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     const GpcParameters& parameters) {
   if (clocks_agree.size() < 2) {
     return {.why_not =
-                "the clocks of all SMs agree, so they do not show GPCs, and clusters alone may show one GPC as several "
+                "the clocks of all SMs agree, so clocks do not show GPCs; clusters alone may show one GPC as several "
                 "groups (see cluster_sms)"};
   }
   std::vector<std::size_t> large_parts(clocks_agree.size());
@@ -44,9 +44,10 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     }
     if (together.size() <= parameters.most_apart) continue;
     if (++large_parts[static_cast<std::size_t>(home - clocks_agree.begin())] > 1) {
-      return {.why_not = fmt::format("SM {} and others ran in no cluster with further SMs whose clocks agree with "
-                                     "theirs: both groups may be parts of one GPC, or two GPCs",
-                                     together.front())};
+      return {.why_not =
+                  fmt::format("two groups of SMs, one of them with SM {}, have clocks that agree, but never ran in "
+                              "the same cluster: they may be parts of one GPC, or two GPCs",
+                              together.front())};
     }
   }
   return {.value = clocks_agree};

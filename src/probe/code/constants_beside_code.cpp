@@ -52,10 +52,10 @@ class WalkBesideCode {
   WalkBesideCode(ProbeRunner& runner, const Walk& walk) : runner_(runner), walk_(walk) {
     cycles_.untouched_cycles = stats::median(cycles_beside(0));
     cycles_.evicted_cycles = stats::median(cycles_beside(kMaxCodeBlocks));
-    runner.log(
-        fmt::format("constants: loads with a stride of {} B (upper half shifted by {} B) take {:.0f} cycles, and "
-                    "{:.0f} cycles after all of the code has run",
-                    walk.stride_bytes, walk.skew_bytes, cycles_.untouched_cycles, cycles_.evicted_cycles));
+    runner.log(fmt::format(
+        "constants: loads with a stride of {} B (upper half of the constants shifted by {} B) take {:.0f} cycles, and "
+        "{:.0f} cycles after all of the code has run",
+        walk.stride_bytes, walk.skew_bytes, cycles_.untouched_cycles, cycles_.evicted_cycles));
     if (!code_reaches(cycles_)) {
       throw NotSupportedError(fmt::format(
           "all {} B of constants fit, and code does not evict them, so the cache is at least that large", walk.bytes));

@@ -29,7 +29,7 @@ Decision<double> sparse_limit(const CodeBesideConstants& code, const ConstantsBe
   const std::uint32_t left_out = code.constant_bytes / 2;
   if (code.beside_half_bytes - code.beside_all_bytes < parameters.least_room * left_out) {
     return {.why_not = fmt::format("{:.0f} B of code fit in the cache with {} B of constants, and {:.0f} B of code "
-                                   "with half of them: too similar to show the line size",
+                                   "fit with half of these constants: too similar to show the line size",
                                    code.beside_all_bytes, code.constant_bytes, code.beside_half_bytes)};
   }
   return {(code.beside_all_bytes + code.beside_half_bytes) / 2};

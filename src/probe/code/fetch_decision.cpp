@@ -42,11 +42,15 @@ Decision<std::size_t> decide_fetch_period(const std::vector<double>& cycles, con
     const double explained = explained_by(cycles, period);
     if (explained < parameters.explained) continue;
     return {period,
-            fmt::format("the time of a jump repeats every {} instructions, which explains {:.0f}% of its variance",
+            fmt::format("as the offset of the blocks grows, the time of a jump has a period of {} instructions, which "
+                        "explains {:.0f}% of the variance",
                         period, 100 * explained),
             {}};
   }
-  return {{}, {}, fmt::format("the time of a jump does not repeat within {} instructions", cycles.size() / 2)};
+  return {{},
+          {},
+          fmt::format("as the offset of the blocks grows, the time of a jump has no period of up to {} instructions",
+                      cycles.size() / 2)};
 }
 
 }  // namespace gputopo::probe

@@ -81,7 +81,9 @@ Attribute measure_code_line(ProbeRunner& runner, const CodeCache& cache, const C
   if (!period.value) return line_of_steep_edge();
   const std::size_t steps = period.value->steps;
   if (steps == kBlockPeriod && !cache.in_turn) {
-    throw Inconclusive("the steps are as far apart as the tested code lengths, so they may belong to different sets");
+    throw Inconclusive(
+        "the steps are one block apart, and the tested code lengths differ by whole blocks, so the steps may belong to "
+        "different sets");
   }
   const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
   if (cache.level > 0 &&

@@ -61,7 +61,8 @@ void require_whole_lines(ProbeRunner& runner, const OperandCache& cache) {
 void require_order(const OperandCache& cache) {
   if (cache.line_bytes != 0) return;
   throw Inconclusive(
-      "no cache that replaces the oldest line of a set, or more than one, explains how misses grow near the capacity");
+      "either no cache that replaces the oldest line of a set explains how misses grow near the capacity, or several "
+      "do");
 }
 
 OperandCurve curve_of(const PassesByCount& passes) {

@@ -327,7 +327,8 @@ Decision<bool> decide_evicted(double before_cycles, double after_cycles, double 
   constexpr double kKept = 0.2;
   const double part = (after_cycles - before_cycles) / (all_miss_cycles - before_cycles);
   const std::string basis = fmt::format("the fraction of operands that constant loads evict is {:.2f}", part);
-  if (part > kKept && part < kEvicted) return {{}, {}, basis + ", which is between none and most of them"};
+  if (part > kKept && part < kEvicted)
+    return {{}, {}, basis + ": too large for none of them, too small for most of them"};
   return {part >= kEvicted, basis, {}};
 }
 

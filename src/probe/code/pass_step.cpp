@@ -54,7 +54,8 @@ void require_everywhere(ProbeRunner& runner, const PassStep& step, const std::ve
        first += kCodeEntryInstructions) {
     const std::vector<CodePasses> passes = measure_lengths(runner, both, first);
     if (!is_same_step(step, passes.front(), passes.back())) {
-      throw Inconclusive("code at another address does not show the same step in time at the same length");
+      throw Inconclusive(
+          "code at another address does not show the same step in the time of a pass at the same code length");
     }
   }
 }

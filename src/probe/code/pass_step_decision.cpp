@@ -128,14 +128,15 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
       return {{},
               {},
               fmt::format("passes through longer code take {:.1f} cycles more, which is too little or does not match "
-                          "the jump back to evicted code",
+                          "the extra time of the jump back to evicted code",
                           best->cycles)};
     }
-    return {best,
-            fmt::format("passes through more than {} instructions take {:.1f} cycles more, which matches the jump back "
-                        "to evicted code",
-                        lengths[best->last_before].instructions, best->cycles),
-            {}};
+    return {
+        best,
+        fmt::format("passes through more than {} instructions take {:.1f} cycles more, which matches the extra time of "
+                    "the jump back to evicted code",
+                    lengths[best->last_before].instructions, best->cycles),
+        {}};
   }
   return {{}, {}, "the time of a pass over straight-line code does not rise in a single step"};
 }

@@ -110,7 +110,7 @@ Attribute measure_code_amount(ProbeRunner& runner, const CodeCache& cache) {
 Attribute measure_code_sharing(ProbeRunner& runner, const CodeCache& cache) {
   CodeEviction eviction(runner, cache);
   const double part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kConstants}}).front();
-  runner.log(fmt::format("code: constants evict {:.2f} times as much as other code", part));
+  runner.log(fmt::format("code: constants evict {:.2f} times as much code as other code does", part));
   std::vector<std::string> partners;
   if (part >= CodeSharingParameters{}.constants_evict) partners.emplace_back("constants");
   Attribute attribute = measured(runner.conditions(), partners, "", std::nullopt, "eviction_by_constants");

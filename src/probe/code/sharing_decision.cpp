@@ -27,7 +27,7 @@ Decision<CodeAmount> decide_code_amount(std::span<const double> evicted_parts,
   const auto sharing =
       std::ranges::count_if(evicted_parts, [&](double part) { return part >= parameters.code_evicts; });
   if (sharing == 0)
-    return {.why_not = "the first warp evicted its own code before, but not when the test was repeated"};
+    return {.why_not = "the first warp evicted its own code in the first test, but not when the test was repeated"};
   const double amount = std::round(static_cast<double>(evicted_parts.size()) / static_cast<double>(sharing));
   return {CodeAmount{static_cast<std::int64_t>(amount), sharing}};
 }

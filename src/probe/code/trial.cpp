@@ -88,8 +88,9 @@ CodeEviction::CodeEviction(ProbeRunner& runner, const CodeCache& cache)
                             whole_blocks(kCodeTrialParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
     throw NotSupportedError(
-        fmt::format("to evict {} instructions, only {} others are available, which do not fill this cache", victim_,
-                    evictor_count_));
+        fmt::format("evicting {} instructions takes enough other code to fill this cache, but only {} other "
+                    "instructions are available",
+                    victim_, evictor_count_));
   }
   const double untouched = cycles_after({});
   scale_ = value_or_throw(runner, "code",

@@ -60,10 +60,9 @@ Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, 
                                    slope.begins(), fits)};
   }
   if (!(missed_behind >= parameters.all)) {
-    return {
-        .why_not = fmt::format(
-            "code of {} instructions misses for {:.0f}% of them, but with sets of {:.1f} ways it would miss for all",
-            behind, 100 * missed_behind, ways)};
+    return {.why_not =
+                fmt::format("in code of {} instructions, {:.0f}% miss, but with sets of {:.1f} ways all would miss",
+                            behind, 100 * missed_behind, ways)};
   }
   const double off = slope.furthest / slope.most_missed / std::sqrt(static_cast<double>(slope.lengths));
   const double margin = slope.misses_per_instruction * (parameters.miss_tolerance + off);

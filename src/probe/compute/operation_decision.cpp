@@ -97,7 +97,8 @@ Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches, 
   const std::string basis = fmt::format("{} launches of {:.2f} s in total", launches.size(), before);
   if (rates.empty()) {
     return {.basis = basis,
-            .why_not = fmt::format("{}: none began after the first {:.0f} s", basis, parameters.settle_seconds)};
+            .why_not = fmt::format("{}: no launch began after the first {:.0f} s, and earlier launches do not count",
+                                   basis, parameters.settle_seconds)};
   }
   sustained.per_second = stats::median(rates);
   sustained.interval = {*std::ranges::min_element(rates), *std::ranges::max_element(rates)};

@@ -193,7 +193,7 @@ Decision<DivergenceCost> decide_divergence(std::span<const DivergenceSample> sam
     const double off = samples[i].cycles - first.cycles - of_side * (samples[i].sides - first.sides);
     if (std::abs(off) > parameters.straight * (last.cycles - first.cycles)) {
       return {.why_not = fmt::format("the time of a branch with {} sides deviates by {:.0f} cycles from the line "
-                                     "through the fewest and the most sides",
+                                     "through the times of the fewest and the most sides",
                                      samples[i].sides, off)};
     }
     const double between = (samples[i].cycles - samples[i - 1].cycles) / (samples[i].sides - samples[i - 1].sides);

@@ -123,7 +123,7 @@ LevelLatency first_load_latency(const Cache& cache, const MeanLatency& near, con
   const std::vector<stats::Level>& levels = cache.survey->levels;
   const double gap = levels[cache.last_level].mode_cycles - levels[cache.first_level].mode_cycles;
   const std::optional<MeanLatency> mean = far_latency(near, sides.far_pairs, gap);
-  if (!mean) throw Inconclusive("no first loads are clearly slower than hits in the near partition");
+  if (!mean) throw Inconclusive("first loads of far lines are not clearly slower than hits in the near partition");
   return {.mean = *mean, .method = "first_loads_of_another_side", .conditions = sides.conditions};
 }
 

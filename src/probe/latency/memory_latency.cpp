@@ -214,11 +214,11 @@ std::optional<Evictor> long_enough(ProbeRunner& runner, const Survey& survey, co
     const ChaseProgram program = lines_after_eviction(survey.site, array, *evictor);
     const SmLoads loads = loads_of_sms(program, runner.chase({program}).front()).front();
     found.push_back(swept_loads(loads.from_memory, loads.again, limit));
-    runner.log(
-        fmt::format("device.latency: after {} sweeps over {} B at a stride of {} B, a fraction of {:.4f} of the loads "
-                    "looks like hits of {} cycles, and {:.4f} are below the survey's latency limit of cache hits",
-                    evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
-                    stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
+    runner.log(fmt::format(
+        "device.latency: after {} sweeps over {} B at a stride of {} B, a fraction of {:.4f} of the loads "
+        "looks like cache hits ({} cycles), and a fraction of {:.4f} takes less than the survey's limit for cache hits",
+        evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
+        stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
     if (are_evicted(found, runner.is_last_cache_reported())) return evictor;
     if (are_kept(found)) return std::nullopt;
   }
@@ -231,7 +231,8 @@ Evictor find_evictor(ProbeRunner& runner, const Survey& survey, const ChaseArray
     const auto found = long_enough(runner, survey, array, make_evictor(runner, survey, stride_bytes));
     if (found) return *found;
   }
-  throw Inconclusive("no sweep evicted all tested lines from the last cache: some of their loads still look like hits");
+  throw Inconclusive(
+      "no sweep evicted all tested lines from the last cache: some loads of these lines still look like hits");
 }
 
 // Latency of loads that no cache served: for each SM, those above its limit.

@@ -54,8 +54,9 @@ NearPart find_near_part(ProbeRunner& runner, const Cache& l2, std::optional<doub
     count = first_whole(
         count, count_partitions({filled, resident(near_limit, kPartitionsParameters.filling_capacities).bytes}));
   }
-  runner.log(fmt::format("partitions: {:.0f} of {:.0f} B have the near latency: ratio {:.2f}", near.bytes, total_bytes,
-                         count.ratio));
+  runner.log(
+      fmt::format("partitions: {:.0f} of {:.0f} B have the near latency; ratio of the whole to the near part: {:.2f}",
+                  near.bytes, total_bytes, count.ratio));
   return {.ratio = count.ratio,
           .ratio_of_all = of_all.ratio,
           .partitions = count.partitions,

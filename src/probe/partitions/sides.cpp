@@ -129,7 +129,7 @@ SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2) {
   SmsByPartition sides;
   while (!left.empty()) {
     if (sides.sms.size() == kSidesParameters.most_sides)
-      throw Inconclusive("the SMs form more groups by distance than there can be partitions");
+      throw Inconclusive("the SMs form more groups by distance than L2 can have partitions");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
     TouchedLines touched = touch_after(runner, l2, few, first, left);

@@ -75,8 +75,8 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   if (!evidence.sides) {
     if (!evidence.by_near_size) {
       decision.why_not = fmt::format(
-          "the size of L2 is not a whole multiple of its near partition's, and the SMs near each partition are "
-          "unknown: {}",
+          "the size of L2 is not a whole multiple of the size of its near partition, and the SMs near each partition "
+          "are unknown: {}",
           evidence.no_sides_reason);
       return decision;
     }
@@ -93,8 +93,9 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   const bool agrees = evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides, parameters);
   // If nothing seems far, near and far latencies may be too close to tell apart.
   const bool all_is_near = evidence.near_ratio == 1.0;
-  decision.basis = fmt::format("number of partitions: {} by the SMs, {:.2f} by the size of the near partition", sides,
-                               evidence.near_ratio.value_or(0));
+  decision.basis = fmt::format(
+      "number of partitions: {} according to the SMs' loads, {:.2f} according to the size of the near partition", sides,
+      evidence.near_ratio.value_or(0));
   // A partition may have no near SM. Uneven sets also make the near part too small; with few SMs both are as likely.
   const bool may_be_more =
       !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
@@ -115,7 +116,7 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
                     sides));
   } else {
     found.flags.push_back(fmt::format(
-        "near_size_disagrees: the number of partitions is {} by the SMs but {:.2f} by the size of the near partition",
+        "near_size_disagrees: the SMs' loads show {} partitions, but the size of the near partition implies {:.2f}",
         sides, evidence.near_ratio.value_or(0)));
   }
   decision.value = std::move(found);

@@ -127,10 +127,10 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
     groups.push_back(groups_within(tree, times * noise, parameters.least_lines));
     counts.push_back(static_cast<double>(groups.back().size()));
   }
-  Decision<Slices> decision{.basis =
-                                fmt::format("noise of {:.1f} cycles between passes; with noise limits of {} times "
-                                            "that, the lines form this many groups: {}",
-                                            noise, fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
+  Decision<Slices> decision{
+      .basis = fmt::format(
+          "noise between passes: {:.1f} cycles; number of groups of lines with noise limits of {} times this noise: {}",
+          noise, fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
   const auto [fewest, most] = std::ranges::minmax(counts);
   const double count = stats::median(counts);
   if (count < 2) {
@@ -141,8 +141,8 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
   } else if (const Scatter scatter = scatter_of(groups[groups.size() / 2], parameters.scatter_errors);
              scatter.found > scatter.expected_at_most) {
     decision.why_not = fmt::format(
-        "the lines form {:.0f} groups, whose sizes vary {:.1f} times as much as those of slices would: groups are "
-        "several slices or parts of one",
+        "the lines form {:.0f} groups, but the sizes of the groups vary {:.1f} times as much as the sizes of slices "
+        "would: groups contain several slices or only a part of one",
         count, scatter.found);
   } else {
     const double possible = slices_in(groups[groups.size() / 2], parameters.one_slice_quantile);

@@ -110,10 +110,10 @@ Attribute measure_cache_scope(ProbeRunner& runner, const Cache& cache) {
   if (sms < 2) throw NotSupportedError("requires at least two SMs");
   const std::uint64_t held = victim_array(cache).bytes;
   if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
-    throw Inconclusive(
-        fmt::format("the tested array, half of the footprint that fits, has {} B, which is not clearly more than the "
-                    "{} B that nearer caches hold",
-                    held, cache.nearer_bytes));
+    throw Inconclusive(fmt::format(
+        "the tested array, half of the footprint that fits in this cache, has {} B, which is not clearly more than the "
+        "{} B that nearer caches hold",
+        held, cache.nearer_bytes));
   }
   std::vector<EvictedPart> parts;
   const EvictBy* by = std::begin(kEvictors);

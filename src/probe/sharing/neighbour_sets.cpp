@@ -25,8 +25,9 @@ std::optional<std::uint64_t> find_stride_that_stays(ProbeRunner& runner, const C
   const std::vector<double> hits = surviving_fractions(runner, cache, trials);
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (hits[i] < parameters.stays) continue;
-    runner.log(fmt::format("size: {} lines at a stride of {} B stay resident, but only {} B of contiguous lines do",
-                           lines, strides[i], cache.fits_bytes));
+    runner.log(
+        fmt::format("size: {} lines at a stride of {} B stay resident, but contiguous lines do so only up to {} B",
+                    lines, strides[i], cache.fits_bytes));
     return strides[i];
   }
   return std::nullopt;

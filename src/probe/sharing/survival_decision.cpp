@@ -37,10 +37,10 @@ Decision<Instances> decide_amount(double untouched, std::span<const double> surv
   const auto sharing = std::ranges::count_if(survived, [&](double part) { return part < *limit.value; });
   const double amount = static_cast<double>(survived.size()) / static_cast<double>(sharing);
   const double whole = std::round(amount);
-  Decision<Instances> decision{.basis =
-                                   fmt::format("{} of {} warps share the cache of warp 0 (fractions of its lines that "
-                                               "survive: {:.2f} without an evictor, then by evicting warp {:.2f})",
-                                               sharing, survived.size(), untouched, fmt::join(survived, " "))};
+  Decision<Instances> decision{
+      .basis = fmt::format("{} of {} warps share the cache of warp 0 (surviving fraction of its "
+                           "lines: {:.2f} without an evictor; with each warp as the evictor: {:.2f})",
+                           sharing, survived.size(), untouched, fmt::join(survived, " "))};
   if (std::abs(amount - whole) > parameters.whole_tolerance * whole) {
     decision.why_not =
         fmt::format("{} of {} warps share the cache of warp 0, so the number of caches would not be a whole number",

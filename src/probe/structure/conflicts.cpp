@@ -43,8 +43,9 @@ std::optional<LineGroup> minimal_conflict(ProbeRunner& runner, FitTest& test, st
   WalkedLines trials(test);
   FoundConflict found = search_conflict(trials, lines, at_once, seed);
   if (found.outcome == FoundConflict::Outcome::kHidden) {
-    throw Inconclusive(fmt::format("with {} lines, the misses of one line too many cannot be distinguished from noise",
-                                   found.lines.size()));
+    throw Inconclusive(
+        fmt::format("the misses that one excess line causes among {} lines cannot be distinguished from noise",
+                    found.lines.size()));
   }
   runner.log(fmt::format("structure: {} lines conflict", found.lines.size()));
   if (found.outcome == FoundConflict::Outcome::kFits) return std::nullopt;

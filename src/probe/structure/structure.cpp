@@ -104,7 +104,7 @@ LineGroup packed_lines(ProbeRunner& runner, const Cache& cache, const Structure&
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format(
-        "only {} lines fit in this cache, but finding its sets takes twice as many as the nearer cache holds",
+        "only {} lines fit in this cache, but finding its sets takes twice as many lines as the nearer cache holds",
         packed.size()));
   }
   // A single line too many shows that not this cache alone decides what fits.
@@ -129,8 +129,8 @@ std::optional<Conflict> conflict_with_packed(ProbeRunner& runner, FitTest& test,
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
   conflict.others = conflicting_with(test, packed, conflict.last, least);
-  runner.log(
-      fmt::format("structure: of {} lines that fit and one more, {} conflict", packed.size(), conflict.ways() + 1));
+  runner.log(fmt::format("structure: with one line added to {} that fit, {} lines conflict", packed.size(),
+                         conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
 }
@@ -172,8 +172,8 @@ bool has_pairs_that_fit(ProbeRunner& runner, FitTest& test, const ConflictSets& 
     pairs = std::move(left);
   }
   if (!pairs.empty())
-    runner.log(
-        fmt::format("structure: {} pairs of lines that should conflict fit, so the index is hashed", pairs.size()));
+    runner.log(fmt::format("structure: {} pairs of lines fit although they should conflict, so the index is hashed",
+                           pairs.size()));
   return !pairs.empty();
 }
 

@@ -108,7 +108,7 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
                              const TlbEntryParameters& parameters) {
   // Blocks as large as a page must miss often. If none do, any page that is small enough explains them.
   if (std::ranges::none_of(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; })) {
-    return {0, "at every block size, only few blocks miss"};
+    return {0, "at every block size, few blocks miss"};
   }
   if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
     return {page, fmt::format("nearly all blocks of {} B miss, and blocks of half that size miss half as often", page)};

@@ -60,8 +60,8 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   }
   signature = with_line_error(signature, parts, parameters.few_lines, page_chaser.parameters().least_loads);
   target.log(
-      fmt::format("loads without misses wait {:.1f} cycles; a fraction of {:.2f} of the hits looks like misses, which "
-                  "varies by {:.2f} with the choice of lines",
+      fmt::format("loads without misses wait {:.1f} cycles; a fraction of {:.2f} of the hits looks like misses; this "
+                  "fraction varies by {:.2f} with the choice of lines",
                   signature.before_cycles, signature.false_part, signature.line_error));
   return signature;
 }
@@ -119,7 +119,8 @@ bool entry_may_be_smaller(const Target& target, const MissSignature& signature, 
     misses.at_odd_stride = missed_part_of(target, signature, {pages, farther});
   }
   target.log(fmt::format(
-      "missed fractions: {} pages: {:.2f}; half as far apart: {:.2f}; {} pages {} B apart: {:.2f}; {} B apart: {:.2f}",
+      "missed fractions: {} pages of the step: {:.2f}; at half their distance: {:.2f}; {} pages at a distance of {} B: "
+      "{:.2f}; at {} B: {:.2f}",
       step.pages(), misses.at_step, misses.at_half_stride, pages, entry, misses.beyond, farther, misses.at_odd_stride));
   return may_be_smaller(misses);
 }
@@ -160,7 +161,7 @@ MissedPagesCallback missed_pages_of(const Target& target, const MissSignature& s
     const double part = missed_part(target.walk(pages, entry, signature), signature);
     const MissedPages missed{part * static_cast<double>(pages),
                              least_missed_pages(signature, pages, target.passes_over(pages, signature).passes)};
-    target.log(fmt::format("{} pages were loaded, and {:.2f} of them missed", pages, missed.count));
+    target.log(fmt::format("{} pages were loaded, of which {:.2f} missed on average", pages, missed.count));
     return missed;
   };
 }
@@ -260,7 +261,8 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
   if (!counts_bytes(target, signature, points[rise.last_before], {})) {
     level.unsure_reach =
-        "fewer pages at a larger distance do not miss, so an entry may cover less than the distance between pages";
+        "a smaller number of pages that are farther apart does not miss, so an entry may cover less than the distance "
+        "between pages";
   }
   level.reach_bytes.low *=
       1 - undetectable_by_chance -
@@ -338,7 +340,7 @@ LevelVerdict examine_level(const PageChaser& page_chaser, const TlbStep& step, c
   try {
     if (!finer_pages_fit(target, signature, last_before, check)) {
       level.unsure_reach =
-          "an entry covers less than the distance between pages, and L2 does not hold the lines of enough pages at a "
+          "an entry covers less than the distance between pages, and L2 holds too few lines to test enough pages at a "
           "smaller distance";
       return found;
     }

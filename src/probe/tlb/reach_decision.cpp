@@ -247,7 +247,7 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   // If there is such a line, it must lead back to the edge.
   if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
   if (!straight && !miss_beyond(counted, *growth)) {
-    return {.why = fmt::format("the misses of {} pages are chance: most measurements of more pages show no miss",
+    return {.why = fmt::format("the misses of {} pages are due to chance: most measurements of more pages show no miss",
                                edge.exceeds)};
   }
   // Then it is known only that some pages are too many.
@@ -334,7 +334,7 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
   for (int times = 0; count_pages(bounds.fits).any() && count_pages(bounds.fits).any(); ++times) {
     const auto fewer = static_cast<std::uint64_t>(parameters.fewer * static_cast<double>(bounds.fits));
     if (times == parameters.times_fewer || fewer <= std::max<std::uint64_t>(1, question.nearer_pages)) {
-      return {.none_fit = true, .why = fmt::format("some of only {} pages miss", bounds.fits)};
+      return {.none_fit = true, .why = fmt::format("even with only {} pages, some miss", bounds.fits)};
     }
     bounds = {fewer, bounds.fits};
   }

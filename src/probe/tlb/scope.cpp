@@ -91,7 +91,8 @@ Decision<std::vector<EvictedPart>> evicted_by(ProbeRunner& runner, const Site& s
     if (!found) {
       return {{},
               {},
-              fmt::format("on one SM, loads beyond the reach of this level take only {:.1f} cycles longer",
+              fmt::format("on one SM, loads beyond the reach of this level take only {:.1f} cycles longer, too little "
+                          "to detect evictions by other SMs",
                           eviction.after_itself_cycles - eviction.alone_cycles)};
     }
     parts.insert(parts.end(), found->begin(), found->end());

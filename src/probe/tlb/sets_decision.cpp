@@ -21,7 +21,7 @@ double whole_missed(const MissedPages& missed, std::uint64_t pages, bool may_be_
 
 TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool noisy,
                            const MissedPagesCallback& missed_pages_of, const TlbSetsParameters& parameters) {
-  if (entries < 2) return {{}, "fewer than two entries form no sets"};
+  if (entries < 2) return {{}, "fewer than two entries cannot form sets"};
   if (entries > parameters.max_entries) return {{}, fmt::format("{} entries are too many to look for sets", entries)};
   std::vector<std::uint32_t> ways;
   double missed_before = 0;
@@ -38,7 +38,7 @@ TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool 
   if (sum != entries)
     return {{},
             fmt::format("the pages beyond the reach evict {} entries in total, but this level has {}", sum, entries)};
-  return {std::move(ways), "the entries that each page beyond the reach evicts add up to all entries"};
+  return {std::move(ways), "the pages beyond the reach together evict as many entries as this level has"};
 }
 
 TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pages,

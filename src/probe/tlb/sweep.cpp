@@ -117,8 +117,8 @@ SlowBeyond look_beyond(const PageChaser& page_chaser, const TlbStep& step, const
       .pages_wait_cycles = alone_cycles - step.signature.before_cycles,
       .companions_wait_cycles = 2 * added_by_translation(histograms[1]) - alone_cycles - step.quiet_cycles};
   page_chaser.runner().log(fmt::format(
-      "tlb: on {} pages, a fraction of {:.2f} of the loads is slow (mean wait {:.1f} cycles), and {:.2f} of the loads "
-      "of a second line on each page ({:.1f} cycles)",
+      "tlb: {} pages: fraction of slow loads {:.2f} (mean wait {:.1f} cycles) for one line on each page, {:.2f} "
+      "({:.1f} cycles) for a second line on each page",
       pages.chain_length(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
   return found;
 }

@@ -86,8 +86,9 @@ std::string why_unsure_of_step(const PageChaser& page_chaser, const stats::Histo
   const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
   const double differ = slow_difference(quiet) - slow_difference(quiet, fast);
   if (differ <= step.rise.rise_cycles) return "";
-  return fmt::format("loads that miss the SM's own cache differ by {:.1f} cycles, more than a TLB miss adds ({:.1f})",
-                     differ, step.rise.rise_cycles);
+  return fmt::format(
+      "the latencies of loads that miss the SM's own cache vary by {:.1f} cycles, more than a TLB miss adds ({:.1f})",
+      differ, step.rise.rise_cycles);
 }
 
 // Whether a level known from other lines begins to miss at this step, at the same cost.
@@ -135,8 +136,8 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
         "includes other misses";
   } else if (lines_miss) {
     level.unsure_penalty =
-        "not all tested lines stay in L2, so memory may serve some of the loads that miss, and their misses take a "
-        "different time";
+        "not all tested lines stay in L2, so memory may serve some of the loads that miss this level, and a miss "
+        "takes a different time for such loads";
   }
 }
 
@@ -197,8 +198,8 @@ class LevelSearch {
     const StepCause seems = classify_step(beyond, step.signature);
     if (seems == StepCause::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
       survey_.unsure = fmt::format(
-          "beyond {} B, fewer loads miss again: L2 holds the lines of so few pages that these are farther apart than "
-          "an entry covers",
+          "over {} B, fewer loads miss than over smaller footprints: L2 holds the lines of so few pages that the pages "
+          "are farther apart than an entry covers",
           fitting_bytes);
       return;
     }

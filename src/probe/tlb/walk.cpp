@@ -191,8 +191,8 @@ void PageChaser::take_lines_past_nearest(std::uint64_t times_lines) {
   const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
   const std::uint64_t wanted = times_lines * nearest_.lines;
   if (wanted > std::min(stay, parameters_.max_pages)) {
-    throw Inconclusive(fmt::format("L2 keeps hardly more lines than the {} that it takes to exceed the SM's own cache",
-                                   nearest_.lines));
+    throw Inconclusive(
+        fmt::format("L2 keeps hardly more lines than the {} that exceed the SM's own cache", nearest_.lines));
   }
   nearest_.lines = wanted;
 }
@@ -229,7 +229,8 @@ std::optional<PageChaser> PageChaser::past_l2(const NearerTlb& known) const {
   past.known_ = known;
   past.max_pages_ = parameters_.max_pages;
   runner_.log(
-      fmt::format("tlb: repeating with {} lines, so many that memory serves all loads, which take {:.1f} cycles longer",
+      fmt::format("tlb: repeating with {} lines, so many that memory serves all loads; a load takes {:.1f} cycles "
+                  "longer than a hit in the SM's own cache",
                   found->lines, found->gap_cycles));
   return past;
 }
@@ -274,9 +275,10 @@ void PageChaser::require_past_nearest(const stats::Histogram& paired) const {
   const NearestCacheParameters parameters;
   const double served = served_part(paired, nearest_);
   if (served <= parameters.few_served_of_walk) return;
-  throw Inconclusive(fmt::format(
-      "nearer caches still serve {:.0f}% of the loads that sweep over pages, because of where their lines lie",
-      100 * served));
+  throw Inconclusive(
+      fmt::format("nearer caches still serve {:.0f}% of the loads of a sweep over pages, because of the addresses of "
+                  "the loaded lines",
+                  100 * served));
 }
 
 std::uint64_t PageChaser::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }

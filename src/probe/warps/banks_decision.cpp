@@ -122,7 +122,7 @@ Decision<RequestFit> decide_request(const RequestCurve& curve, const BankFit& fi
   }
   if (fits.empty())
     return {.why_not =
-                "at every number of lanes per request, a pass over the banks costs more or less than a bank conflict"};
+                "no number of lanes per request makes a pass over the banks cost about as much as a bank conflict"};
   std::ranges::sort(fits, {}, &RequestFit::residual_cycles);
   const RequestFit& best = fits.front();
   Decision<RequestFit> decision{.basis =

@@ -8,7 +8,7 @@ namespace gputopo::probe {
 
 Decision<LoadedLatency> decide_loaded_latency(std::span<const LoadedReading> readings,
                                               const LoadedLatencyDecisionParameters& parameters) {
-  if (readings.empty()) return {.why_not = "no number of warps was measured"};
+  if (readings.empty()) return {.why_not = "no latency was measured for any number of warps"};
   LoadedLatency found{.unloaded_cycles = readings.front().cycles, .loaded_cycles = readings.back().cycles};
   for (const LoadedReading& reading : readings) {
     found.peak_loads_per_cycle = std::max(found.peak_loads_per_cycle, reading.loads_per_cycle);

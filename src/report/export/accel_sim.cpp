@@ -120,10 +120,10 @@ class Lines {
       lack(kKey, "the ratio of memory clock to command clock is known only for HBM and for GDDR5 and later");
       return;
     }
-    comment(
-        fmt::format("the fourth clock is that of {}, inferred from a bus width of {} bits; the network and L2 are "
-                    "assumed to run at the SM clock",
-                    is_hbm ? "HBM" : "GDDR", *bits));
+    comment(fmt::format(
+        "the fourth clock, of DRAM, is that of {}, inferred from a bus width of {} bits; the network and L2 are "
+        "assumed to run at the SM clock",
+        is_hbm ? "HBM" : "GDDR", *bits));
     give(kKey, fmt::format("{0:.0f}:{0:.0f}:{0:.0f}:{1:.0f}", *core, is_hbm ? *memory : *memory / 2));
   }
 
@@ -158,8 +158,8 @@ class Lines {
     }
     const double kib = (sizes.front() + carve_outs.front()) / kBytesPerKib;
     comment(
-        fmt::format("measured for L1 and shared memory together: {:.1f} KiB, rounded to a multiple of 32 KiB, the size "
-                    "of L1 that the tuner writes",
+        fmt::format("measured for L1 and shared memory together: {:.1f} KiB; rounded to a multiple of 32 KiB, which "
+                    "is the size of L1 that the tuner writes",
                     kib));
     give(kKey, static_cast<std::int64_t>(std::lround(kib / kUnitKib) * static_cast<long>(kUnitKib)));
   }
@@ -213,9 +213,9 @@ class Lines {
                                                                   {"-gpgpu_cache:il1", ElementId::kIcacheL1},
                                                                   {"-gpgpu_tex_cache:l1", ElementId::kTexture}};
     for (const auto& [key, element] : kCaches) {
-      lack(key,
-           fmt::format("the misses that this cache keeps in flight (MSHRs, queues) are not measured; known for {}: {}",
-                       to_string(element), geometry(element)));
+      lack(key, fmt::format(
+                    "the misses that this cache keeps in flight (MSHRs, queues) are not measured; known about {}: {}",
+                    to_string(element), geometry(element)));
     }
   }
 

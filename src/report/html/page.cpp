@@ -92,7 +92,7 @@ std::string what_is_drawn(const Chart& chart) {
   std::string drawn = fmt::format("{} over {}", chart.y.label, chart.x.label);
   if (chart.series.size() < 2) return drawn;
   const std::string labels = joined_labels(chart);
-  return drawn + (labels == chart.y.label ? ", one series each" : ", one series each for " + labels);
+  return drawn + (labels == chart.y.label ? ", with one series for each" : ", with one series for each of " + labels);
 }
 
 // "2000 rows, footprint 1 KiB to 2 MiB, latency 32 to 810 cycles".

@@ -167,7 +167,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {kSize, "all_miss_bytes", "nothing hits at {}"},
       {kSize, "carve_outs_bytes", "with carve-outs of {}"},
       {kSize, "size_by_carve_out_bytes", "the size is {}"},
-      {kReadBandwidth, "counted", "the bandwidth counts a broadcast {}"},
+      {kReadBandwidth, "counted", "the bandwidth counts broadcast data {}"},
       {kLatency, "near_cycles", "near {}"},
       {kLatency, "far_cycles", "far {}"},
       {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},

@@ -102,15 +102,17 @@ Attribute scaled(const Attribute& full, double share) {
 Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shares) {
   if (!full.available() || kind == SharedOut::kNot) return taken(full);
   if (kind == SharedOut::kUnknown) {
-    return unavailable(Reason::kNotSupported,
-                       "the value names SMs, and an instance has its own SM numbers: measure it inside the instance");
+    return unavailable(
+        Reason::kNotSupported,
+        "the value lists SM numbers, and an instance has its own: measure the value inside the instance");
   }
   const std::optional<double> share = kind == SharedOut::kBySms    ? shares.sms
                                       : kind == SharedOut::kByDies ? shares.compute
                                                                    : shares.memory;
   if (!share || !full.number()) {
-    return unavailable(Reason::kNotSupported,
-                       "the reports do not give the instance's share of this value: measure it inside the instance");
+    return unavailable(
+        Reason::kNotSupported,
+        "the reports do not give the instance's share of this value: measure the value inside the instance");
   }
   return scaled(full, *share);
 }

@@ -23,7 +23,8 @@ constexpr MethodWords kMethods[] = {
      "The capacity of a partitioned L2 that one SM can use. It is not known whether the partitions keep copies of one "
      "another's lines."},
     {"resident_backwards", "cache_sizes",
-     "A footprint of several times the capacity is walked once and then read backwards. Hits are counted by position."},
+     "A footprint of several times the capacity is walked once and then read backwards. The size is the bytes at "
+     "all positions that still hit."},
     {"packed_places", "cache_sizes",
      "The largest set of lines, at any addresses, that stay resident together. Lines are added one by one and kept if "
      "all lines still hit."},
@@ -31,19 +32,19 @@ constexpr MethodWords kMethods[] = {
      "After a walk over several times the capacity, a few random elements are timed. The size is the fraction that "
      "hits times the footprint."},
     {"clear_memory_loads", "cache_sizes",
-     "Like sampled residency, but for an L2 in which hits in a far partition take about as long as loads from memory. "
-     "Only loads that are clearly from memory count as misses."},
+     "After a walk over several times the capacity, a few random elements are timed. Hits in a far partition take "
+     "about as long as loads from memory, so only loads that are clearly from memory count as misses."},
     {"constants_beside_code", "cache_sizes",
      "Constants are walked, code runs, and the constants are walked again. The code grows until the constants begin to "
      "miss: constants and code then fill the cache that they share."},
     {"sparse_footprint", "cache_sizes",
-     "One load touches each stride of a footprint that is twice as large as one that fits. If the stride is at most "
-     "the line size, the loads touch all lines, which do not fit. If the stride is twice the line size, they touch "
-     "half of the lines, which fit."},
+     "A footprint that is twice as large as one that fits is loaded at several strides. If the stride is at most the "
+     "line size, the loads touch all lines, which do not fit. If the stride is twice the line size, the loads touch "
+     "only half of the lines, which fit."},
     {"packed_halves", "cache_sizes",
-     "One random half of each block is touched, and the halves that stay resident together are counted. If each half "
-     "is a whole line, the bytes of these halves fill the cache; if each is half of a line, they fill half of the "
-     "cache."},
+     "One random half of each block is loaded, and the halves that stay resident together are counted. If a half is a "
+     "whole line, the bytes of these halves add up to the capacity. If a half is only half of a line, the bytes add "
+     "up to half of the capacity."},
     {"cold_pass", "cache_sizes",
      "A pass with a small stride loads data that is in no cache. A miss fetches the bytes of several loads, so only "
      "the first of these loads misses."},
@@ -90,8 +91,8 @@ constexpr MethodWords kMethods[] = {
     {"plateau_of_jumps", "instruction_caches",
      "Cycles per jump between blocks of code that this level serves: the median of its plateau."},
     {"step_of_passes", "instruction_caches",
-     "Straight-line code runs in a loop. The value is the longest code that does not wait for the jump back to its "
-     "start."},
+     "Straight-line code runs in a loop. If it exceeds this cache, the jump back to its start waits for the next "
+     "cache. The value is the length of the longest code whose jump does not wait."},
     {"period_of_jumps", "instruction_caches",
      "Code jumps between blocks, and is timed again with blocks that begin at a slightly higher address each time. The "
      "value is the distance after which the times repeat."},
@@ -102,8 +103,9 @@ constexpr MethodWords kMethods[] = {
      "Each SM in turn runs a chain of loads over lines that the cache holds. The values are the smallest and the "
      "largest of the SMs' means."},
     {"edge_of_operands", "constant_operands",
-     "Operations use more and more constants. The size is that of the model cache (sets, ways, lines) that explains "
-     "the misses. If no model explains them, the size is that of the most constants without a miss."},
+     "Operations use more and more constants. The value is the size of the model cache (sets, ways, lines) that "
+     "explains the misses. If no model explains them, the value is the largest amount of constants that causes no "
+     "miss."},
     {"plateau_of_operands", "constant_operands",
      "How much longer an operation takes when the next level serves all constants."},
     {"misses_behind_edge", "constant_operands",
@@ -113,7 +115,8 @@ constexpr MethodWords kMethods[] = {
      "Operations on constants run before and after loads of other constants. If the operations miss afterwards, the "
      "loads use the same cache."},
     {"code_length_staircase", "instruction_caches",
-     "The code starts a little earlier each time. The time of a pass then rises in steps that are one line apart."},
+     "The code starts at a slightly lower address each time. The time of a pass then rises in steps that are one line "
+     "apart."},
     {"edge_staircase", "instruction_caches",
      "Code grows by two instructions at a time. All combinations of line size, sets and ways that give this capacity "
      "are compared. The value is from the combination that predicts the misses best."},
@@ -132,7 +135,8 @@ constexpr MethodWords kMethods[] = {
      "One SM loads a footprint that fits in the cache. The number of partitions follows from the fraction of the "
      "footprint that has the latency of the near partition."},
     {"atomic_latency_profiles", "l2_map",
-     "Every SM times atomics to the same lines. Lines with the same latencies from all SMs lie in one slice."},
+     "Every SM times atomics to the same lines. Two lines lie in one slice if each SM measures the same "
+     "latency for both."},
     {"untimed_chain", "latency",
      "Dependent loads run in segments of different lengths, without timing single loads. The latency is the time of "
      "each additional load, so it does not include the timer."},
@@ -160,15 +164,15 @@ constexpr MethodWords kMethods[] = {
     {"chains_of_all_warps", "operations",
      "All SMs run chains of operations in many warps. The value is the highest throughput."},
     {"pairs_of_operations", "operations",
-     "Each operation runs beside each other operation. Operations that are no faster together than one after the other "
-     "share a unit."},
+     "Each operation runs together with every other operation. Operations that are no faster together than one after "
+     "the other share a unit."},
     {"layout_that_explains_strides", "scratchpad",
      "A warp loads words at strides of 0 to 64 words. The value is from the bank layout (number and width of banks) "
      "that explains the times best."},
     {"lanes_that_share_words", "scratchpad",
-     "The lanes load adjacent words, and begin again with the first word after every N lanes, for growing N. Lanes "
-     "that load the same word take one pass over the banks if they are in one request, and two if they are in two "
-     "requests."},
+     "Adjacent lanes load adjacent words, but every N lanes start again at the first word, for growing N. Lanes that "
+     "load the same word take one pass over the banks if one request serves them, and two passes if two requests do. "
+     "The value is the number of lanes per request that explains the times best."},
     {"slope_over_conflicts", "scratchpad", "The time that each additional conflict adds to a load."},
     {"slope_over_addresses", "load",
      "The time that each additional address within a warp adds to a load of constants."},
@@ -193,8 +197,8 @@ constexpr MethodWords kMethods[] = {
      "Data that only L1 holds is stored, and then loaded by loads that bypass L1. The loads show whether L2 received "
      "the stores."},
     {"reads_from_memory_beside_writes", "stores",
-     "Memory is read beside writes to memory, and beside writes to a footprint that fits in L2. The rates show whether "
-     "all writes go to memory."},
+     "Memory is read while other memory is written, and while a footprint that fits in L2 is written. The rates show "
+     "whether all writes go to memory."},
     {"write_bandwidth_against_memory", "stores",
      "Writes to a footprint that fits in the cache are sustained faster than the levels behind the cache can accept "
      "them, so the cache does not pass on every write."},
@@ -221,7 +225,7 @@ constexpr MethodWords kMethods[] = {
      "The same lines are loaded in two orders. If the lines of each page are loaded far apart, every load misses. If "
      "they are loaded one after another, only the first load of each page misses."},
     {"step_of_page_sweep", "tlb",
-     "The additional time of loads from pages that all miss, compared with pages that fit."},
+     "How much longer loads take from pages that all miss in this TLB than from pages that fit in it."},
     {"co_resident_blocks", "units",
      "More blocks than fit are launched, and each stays for a while. Blocks that are on the SM at the same time are "
      "resident."},
@@ -241,7 +245,7 @@ constexpr MethodWords kMethods[] = {
      "Straight-line code that consists of branches or calls is timed. The value is the time of each additional branch "
      "or call."},
     {"divergent_paths", "units",
-     "A warp diverges to 2 to 32 sides of a branch. The time of each additional side is measured."},
+     "A warp diverges at a branch that has 2 to 32 sides. The time of each additional side is measured."},
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
   if (attribute != nullptr && !attribute->available()) {
     why = fmt::format("which is unavailable ({})", sanitized_line(why_absent(*attribute)));
     const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
-    if (is_final) advice = "the format cannot describe a GPU without it";
+    if (is_final) advice = "the format cannot describe a GPU without this value";
     if (attribute->reason == Reason::kNotSupported)
       advice = "this value cannot be measured on this GPU, or the GPU's driver does not report it";
   } else if (attribute != nullptr) {

@@ -16,13 +16,13 @@ void check_jumps(const CodeSpec& code) {
     require_overhead(code.path[i].jump_cycles, field);
     require((code.path[i].jump_cycles != 0) == has_jumps, field,
             "must be given if, and only if, memory_jump_cycles is given");
-    require(code.path[i].jump_cycles >= cycles, field, "{} is less than that of the previous cache of the path ({})",
-            code.path[i].jump_cycles, cycles);
+    require(code.path[i].jump_cycles >= cycles, field,
+            "{} is less than the jump_cycles of the previous cache of the path ({})", code.path[i].jump_cycles, cycles);
     cycles = code.path[i].jump_cycles;
   }
   require_overhead(code.memory_jump_cycles, "code.memory_jump_cycles");
-  require(code.memory_jump_cycles >= cycles, "code.memory_jump_cycles", "{} is less than that of the last cache ({})",
-          code.memory_jump_cycles, cycles);
+  require(code.memory_jump_cycles >= cycles, "code.memory_jump_cycles",
+          "{} is less than the jump_cycles of the last cache of the path ({})", code.memory_jump_cycles, cycles);
   require((code.fetch_bytes != 0) == (code.fetch_cycles != 0), "code.fetch_cycles",
           "must be given together with fetch_bytes");
   require_overhead(code.fetch_cycles, "code.fetch_cycles");
@@ -43,8 +43,8 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
     const std::string field = fmt::format("code.operand_path[{}]", i);
     require_positive(stop.cycles, field + ".cycles");
     require_overhead(stop.cycles, field + ".cycles");
-    require(stop.cycles >= cycles, field + ".cycles", "{} is less than that of the previous cache of the path ({})",
-            stop.cycles, cycles);
+    require(stop.cycles >= cycles, field + ".cycles",
+            "{} is less than the cycles of the previous cache of the path ({})", stop.cycles, cycles);
     cycles = stop.cycles;
     require(require_cache(spec, stop.cache, field + ".cache").partitions == 1, field + ".cache",
             "'{}' has partitions; omit this cache, because memory_operand_cycles includes its latency",
@@ -55,7 +55,7 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
           kMostConstants);
   require_overhead(code.memory_operand_cycles, "code.memory_operand_cycles");
   require(code.memory_operand_cycles >= cycles, "code.memory_operand_cycles",
-          "{} is less than that of the last cache of the path ({})", code.memory_operand_cycles, cycles);
+          "{} is less than the cycles of the last cache of the path ({})", code.memory_operand_cycles, cycles);
 }
 
 }  // namespace
@@ -70,7 +70,8 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
     const std::string field = fmt::format("code.path[{}]", i);
     require_positive(code.path[i].cycles_per_instruction, field + ".cycles_per_instruction");
     require(code.path[i].cycles_per_instruction >= cycles, field + ".cycles_per_instruction",
-            "{} is less than that of the previous cache of the path ({})", code.path[i].cycles_per_instruction, cycles);
+            "{} is less than the cycles_per_instruction of the previous cache of the path ({})",
+            code.path[i].cycles_per_instruction, cycles);
     cycles = code.path[i].cycles_per_instruction;
     require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
             "'{}' has partitions; omit this cache, because memory_cycles_per_instruction includes its cost",
@@ -78,7 +79,8 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
   }
   require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
   require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",
-          "{} is less than that of the last cache of the path ({})", code.memory_cycles_per_instruction, cycles);
+          "{} is less than the cycles_per_instruction of the last cache of the path ({})",
+          code.memory_cycles_per_instruction, cycles);
   require_overhead(code.loop_cycles, "code.loop_cycles");
   check_jumps(code);
   check_operands(spec, code);

@@ -37,7 +37,7 @@ inline void require_no_more_than_any(double value, const std::string& field) {
 }
 
 inline void require_not_negative(double value, const std::string& field) {
-  require(std::isfinite(value) && value >= 0, field, "{} is not zero or more", value);
+  require(std::isfinite(value) && value >= 0, field, "{} is negative or not finite", value);
   require_no_more_than_any(value, field);
 }
 
