@@ -16,7 +16,7 @@ function reportOf(name) {
   if (name !== 'a100') return join(reports, `${name}.json`);
   const path = join(folder, `${name}.json`);
   return once(path, async () => {
-    await run(['--device', `sim:${name}`, '--full', '--quiet', '--json', path]);
+    await run(['--device', `sim:${name}`, '--full', '--quiet', '--budget', '3600', '--json', path]);
     return path;
   });
 }
@@ -354,7 +354,7 @@ test('latency over footprint stands behind the picture, is drawn, exported and p
 // The table of operations can be filtered and exported, and the figures of compute have names.
 test('what computes: figures, filters, export', async () => {
   const json = join(folder, 'operations.json');
-  await run(['--device', 'sim:h200', '--full', '--only', 'instructions,pipes,peaks,control', '--quiet', '--json', json]);
+  await run(['--device', 'sim:h200', '--full', '--only', 'instructions,pipes,peaks,control', '--budget', '3600', '--quiet', '--json', json]);
   const page = await open(await render('operations', json));
   const visible = () => page.locator('#operations tbody tr:not([hidden])').count();
   const all = await visible();
