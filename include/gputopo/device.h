@@ -21,6 +21,8 @@ struct PciLink {
   std::optional<std::uint32_t> width;       // lanes in use
   std::optional<std::uint32_t> generation_max;
   std::optional<std::uint32_t> width_max;
+  std::optional<std::uint32_t> slot_generation_max;  // of the port that the GPU is plugged into
+  std::optional<std::uint32_t> slot_width_max;
   friend bool operator==(const PciLink&, const PciLink&) = default;
 };
 

@@ -23,6 +23,8 @@ struct NodeGpu {
   std::optional<std::uint32_t> numa_node;  // of near memory: an index in NodeInfo::numa_nodes
   std::string cpus;                        // near CPUs: "0-31"; empty if unknown
   PciLink pci_link;
+  std::optional<std::uint32_t> nvlinks;      // that are up
+  std::optional<std::uint32_t> nvlinks_max;  // that the board has
   friend bool operator==(const NodeGpu&, const NodeGpu&) = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include "gputopo/links.h"
 #include "gputopo/model.h"
+#include "gputopo/outcome.h"
 
 namespace gputopo {
 
@@ -32,6 +33,17 @@ struct ConcurrentReport {
   AttributeMap attributes;
   friend bool operator==(const ConcurrentReport&, const ConcurrentReport&) = default;
 };
+
+// The judgement of one part of a node.
+struct Verdict {
+  std::string part;  // "gpu1", "host0 to gpu1"
+  Outcome outcome = Outcome::kNotJudged;
+  std::string text;       // one line: how much of what was reached, or what is missing
+  std::string next_step;  // for kBad and kNotJudged: what to do
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+// Bad if a part is; otherwise not judged if any part is not, or if there are no verdicts.
+[[nodiscard]] Outcome outcome_of(std::span<const Verdict> verdicts);
 
 struct NodeGpuReport {
   NodeGpu gpu;
@@ -58,6 +70,7 @@ struct NodeReport {
   std::vector<PeerLink> peers;
   std::vector<LinkReport> links;
   std::vector<ConcurrentReport> together;
+  std::vector<Verdict> verdicts;
   double gpu_seconds = 0;   // total time of the GPUs' own reports
   double link_seconds = 0;  // time of the links
   std::vector<std::string> warnings;

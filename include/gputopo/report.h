@@ -8,6 +8,7 @@
 
 #include "gputopo/file.h"
 #include "gputopo/model.h"
+#include "gputopo/outcome.h"
 
 namespace gputopo {
 
@@ -72,10 +73,6 @@ using Tolerances = std::map<std::string, double>;
 [[nodiscard]] Tolerances default_tolerances();
 // Reads "LATENCY=5%" and the like, over the defaults. Throws UsageError.
 [[nodiscard]] Tolerances parse_tolerances(const std::vector<std::string>& entries);
-
-// The answers of a judgement. A part that is absent or unknown is never good.
-enum class Outcome : std::uint8_t { kGood, kBad, kNotJudged };
-[[nodiscard]] std::string_view to_string(Outcome outcome);  // "good", "bad", "not_judged"
 
 struct CheckResult {
   struct Finding {

@@ -24,8 +24,11 @@ measure() {
   # shellcheck disable=SC2086  # words
   "$gputopo" "$@" --quiet ${GPUTOPO_OPTIONS:-} --json "$file" >/dev/null
   code=$?
-  # 3: the report says what is missing, or there is no report because there is no GPU.
-  [ $code -eq 0 ] || { [ $code -eq 3 ] && [ -s "$file" ]; } && return 0
+  # 1 and 3 with a report: it names the part that is bad, not judged or missing, and the fleet's report shows it.
+  case $code in
+    0) return 0 ;;
+    1 | 3) [ ! -s "$file" ] || { echo "$node: exit code $code; '$gputopo show $file' names the parts" >&2; return 0; } ;;
+  esac
   echo "$node: not measured (exit code $code)" >&2
   failed=1
 }

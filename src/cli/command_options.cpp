@@ -46,7 +46,8 @@ void add_selection_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_flag("--full", options.full, "Also measure values that take longer ('with --full' in 'gputopo coverage')");
+  app.add_flag("--full", options.full,
+               "Also measure the values marked 'with --full' in 'gputopo coverage', which take longer");
 }
 
 void add_budget_option(CLI::App& app, Options& options) {
@@ -96,7 +97,7 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag("--plot", options.plot, "Print a plot of latency over footprint instead of the table");
   app.add_flag("--published", options.published, "Print published values (papers, vendors) beside those of this GPU");
   app.add_flag("--long", options.everything,
-               "Print every value below the table, even on a small terminal (default in a pipe)");
+               "List every value below the table, even on a small terminal (default in a pipe)");
 }
 
 void add_discover_options(CLI::App& app, Options& options) {
@@ -138,7 +139,8 @@ void add_diff_options(CLI::App& diff, Options& options) {
 }
 
 void add_check_options(CLI::App& check, Options& options) {
-  check.add_option("REPORT", options.report_path, "Saved JSON report; with --quick, the baseline")->type_name("");
+  check.add_option("REPORT", options.report_path, "Saved JSON report to check; with --quick, the baseline")
+      ->type_name("");
   CLI::Option* quick =
       check.add_flag("--quick", options.quick,
                      "Check the GPU itself, not a saved report: measure only latencies, bandwidths and the size of L2");
@@ -155,7 +157,7 @@ void add_check_options(CLI::App& check, Options& options) {
       ->allow_extra_args(false)
       ->type_name("NAME=PERCENT%[,...]");
   check.add_flag("--allow-not-judged", options.allows_not_judged,
-                 "Exit with 0 if some values could not be judged but none is bad");
+                 "Exit with 0 instead of 3 if there are no violations but some values could not be judged");
   std::vector<std::string> format_names;
   for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
   options.check_format = format_names.front();
@@ -213,6 +215,11 @@ void add_node_options(CLI::App& node, Options& options) {
       ->type_name("FOLDER");
   CLI::Option* links =
       node.add_flag("--links-only", options.links_only, "Measure only the links, not the GPUs themselves");
+  node.add_option("--expect", options.expected,
+                  "GPUs that the node should have, such as 8xH200 or 4xA100,1xT4, or an earlier JSON report of it")
+      ->type_name("GPUS|FILE");
+  node.add_flag("--allow-not-judged", options.allows_not_judged,
+                "Exit with 0 instead of 3 if nothing is bad but some parts could not be judged");
   CLI::Option* gpus = node.add_flag("--gpus-only", options.gpus_only, "Measure only the GPUs, not the links");
   links->excludes(gpus);
   node.add_flag("--one-by-one", options.one_by_one, "Measure one GPU at a time, in case they share power or cooling");

@@ -209,7 +209,7 @@ int run_discover(const Options& options, const Print& print) {
   known = nullptr;
   turn.end();
   if (options.profile) say_text(profile_text(topology));
-  const Outcome outcome = judge(topology, interrupted);
+  const RunOutcome outcome = judge(topology, interrupted);
   Attempts attempt;
   write_outputs(options, topology, recorder, print, attempt);
   if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);

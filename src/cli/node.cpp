@@ -16,6 +16,7 @@
 #include "cli/attempts.h"
 #include "cli/interrupt.h"
 #include "cli/node_gpus.h"
+#include "cli/node_judgement.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "cli/turn.h"
@@ -29,6 +30,7 @@
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "node/node_svg.h"
+#include "node/node_view.h"
 #include "report/formats.h"
 
 namespace gputopo::cli {
@@ -222,16 +224,22 @@ ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Prepara
   return kExitComplete;
 }
 
+// A bad part is worse news than a missing one.
+ExitCode judged_code(const Options& options, const NodeReport& report) {
+  const Outcome outcome = outcome_of(report.verdicts);
+  if (outcome == Outcome::kBad) return kExitFailure;
+  if (!report.complete) return kExitIncomplete;
+  const bool is_only_measured = options.gpus_only && report.verdicts.empty();
+  return is_only_measured ? kExitComplete : exit_code_of(outcome, options.allows_not_judged);
+}
+
 // With --record, no GPU starts before the node is known: the recording of a wrong guess would be in the way.
 std::vector<std::string> gpus_to_begin_with(const Options& options) {
   if (options.links_only || !options.record_path.empty()) return {};
   return likely_gpus(options.node);
 }
 
-}  // namespace
-
-int run_node(const Options& options) try {
-  check_node_targets(options);
+int measure_node(const Options& options, const Expectation& expectation) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   const auto begin = std::chrono::steady_clock::now();
   GpuProcesses processes(options, gpus_to_begin_with(options), interrupted);
@@ -241,7 +249,7 @@ int run_node(const Options& options) try {
   std::unique_ptr<Links> links = opened(options, interrupted);
   const NodeInfo info = links->info();
   if (info.gpus.empty()) {
-    throw NoGpuError("the driver shows none to this process (CUDA_VISIBLE_DEVICES may hide them)");
+    throw NoGpuError("the driver shows no GPU to this process (CUDA_VISIBLE_DEVICES may hide the GPUs)");
   }
   std::shared_ptr<LinkAnswers> answers;
   if (!options.record_path.empty()) {
@@ -263,14 +271,29 @@ int run_node(const Options& options) try {
     report.complete = false;
     code = kExitInterrupted;
   }
-  if (!report.complete && code == kExitComplete) code = kExitIncomplete;
+  judge_gpus(report);
+  judge_inventory(expectation, report);
+  if (code == kExitComplete) code = judged_code(options, report);
   write_outputs(options, report);
   if (answers) save_links(options.record_path, info, *answers);
-  if (code == kExitIncomplete) say("gputopo: part of the node was not measured; the report says which part and why");
+  // Not only in the table, which may go to a file.
+  if (code == kExitFailure) say("gputopo: bad: " + node::judgement_summary(report));
+  if (report.complete && code == kExitIncomplete) say("gputopo: not judged: " + node::judgement_summary(report));
+  if (!report.complete && code == kExitIncomplete)
+    say("gputopo: part of the node was not measured; the report says which part and why");
   return code;
-} catch (const NoGpuError& error) {
-  say(fmt::format("gputopo: error: nothing was judged: {}", error.what()));
-  return kExitIncomplete;
+}
+
+}  // namespace
+
+int run_node(const Options& options) {
+  check_node_targets(options);
+  const Expectation expectation = read_expectation(options);
+  try {
+    return measure_node(options, expectation);
+  } catch (const NoGpuError& error) {
+    return judge_empty_node(options, expectation, error);
+  }
 }
 
 int show_node(const Options& options, const NodeReport& report) {

@@ -114,7 +114,8 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
     command.add_option("FILE", options.report_path, "Saved JSON report")->required()->type_name("");
     command
         .add_option("--instance", options.instance_path,
-                    "Show the MIG instance or partition of REPORT; complete it from FILE, the report of the whole GPU")
+                    "Show the MIG instance or partition of REPORT, with its missing values derived from FILE, the "
+                    "report of the whole GPU")
         ->type_name("REPORT");
     add_output_options(command, options);
   });
@@ -207,14 +208,21 @@ void settle_check(Options& options) {
 
 }  // namespace
 
+ExitCode exit_code_of(Outcome outcome, bool allows_not_judged) {
+  if (outcome == Outcome::kBad) return kExitFailure;
+  return outcome == Outcome::kGood || allows_not_judged ? kExitComplete : kExitIncomplete;
+}
+
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
   static const std::vector<ExitCodeMeaning> kMeanings = {
-      {kExitComplete, "complete; diff: no differences; check: within the tolerances; fleet: no outliers"},
+      {kExitComplete, "complete; diff: no differences; check: within the tolerances; node, fleet: nothing is bad"},
       {kExitFailure,
-       "failure of the device, a file or the whole measurement; diff: differences; check: violations; fleet: outliers"},
+       "failure of the device, a file or the whole measurement; diff: differences; check: violations; node: a bad link "
+       "or GPU; fleet: outliers"},
       {kExitUsage, "the command line is wrong"},
       {kExitIncomplete,
-       "finished, but requested values are missing; standard error names the first; check, node: not judged"},
+       "finished, but requested values are missing (standard error names the first); check, "
+       "node, fleet: something could not be judged"},
       {kExitBusy,
        "another gputopo process was still measuring this GPU after --max-wait; nothing was measured or checked"},
       {kExitUnavailable, "get: this GPU has no such value; standard error says why"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/fleet.h"
+#include "gputopo/outcome.h"
 
 namespace gputopo::cli {
 
@@ -35,6 +36,8 @@ enum ExitCode : int {
   kExitInterrupted = 130,
 };
 
+[[nodiscard]] ExitCode exit_code_of(Outcome outcome, bool allows_not_judged);
+
 struct ExitCodeMeaning {
   ExitCode code;
   std::string text;
@@ -49,12 +52,13 @@ struct Options {
   std::string baseline_path;              // check
   std::vector<std::string> tolerances;
   std::string check_format;
-  bool allows_not_judged = false;         // check: ends with 0 if nothing is bad
+  bool allows_not_judged = false;         // check, node: end with 0 if nothing is bad
   bool quick = false;                     // check: measures a GPU now instead of reading a report
   std::string value_path;                 // get: "l2.latency"
   bool fresh = false;                     // get: ignores the cache
   std::optional<double> max_age_seconds;  // get: for an answer from the cache
   std::string node;                       // node; empty: the GPUs of this host, or a simulated node
+  std::string expected;                   // node: "8xH200", or the path of an earlier report of the node
   bool links_only = false;                // node: skips the reports of the GPUs
   bool gpus_only = false;                 // node: skips the links
   bool one_by_one = false;                // node: never two GPUs at the same time

@@ -57,7 +57,7 @@ std::vector<Missing> missing_for(const Topology& topology, std::initializer_list
 
 }  // namespace
 
-Outcome judge(const Topology& topology, bool interrupted) {
+RunOutcome judge(const Topology& topology, bool interrupted) {
   if (!topology.complete) {
     // If neither the user nor the budget ended it, the device did.
     const std::vector<Missing> failed = missing_for(topology, {Reason::kDeviceError});

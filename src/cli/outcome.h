@@ -8,13 +8,13 @@
 
 namespace gputopo::cli {
 
-struct Outcome {
+struct RunOutcome {
   ExitCode code = kExitComplete;
   std::string error;           // set if the discovery failed: one line for standard error
   std::string broken_promise;  // set with kExitIncomplete: one line that says what is missing and why
 };
 
 // `interrupted`: the user requested an early end.
-[[nodiscard]] Outcome judge(const Topology& topology, bool interrupted);
+[[nodiscard]] RunOutcome judge(const Topology& topology, bool interrupted);
 
 }  // namespace gputopo::cli

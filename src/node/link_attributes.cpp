@@ -16,6 +16,7 @@ std::span<const LinkAttributeInfo> link_attributes() {
       LinkAttributeInfo{"bidirectional_sm_read_bandwidth", "Load bandwidth per direction, all SMs of both GPUs at once",
                         "B/s"},
       LinkAttributeInfo{"sm_write_bandwidth", "Store bandwidth of all SMs of the sender", "B/s"},
+      LinkAttributeInfo{"capacity_fraction", "Fastest one-way transfer, as a fraction of the link's capacity", ""},
       LinkAttributeInfo{"copy_latency", "Time per 4 KiB copy, copies back to back", "ns", false},
       LinkAttributeInfo{"half_bandwidth_copy_size", "Copy size that reaches half the bandwidth", "B", false},
       LinkAttributeInfo{"load_latency", "Latency of a dependent load by the receiver", "ns", false},

@@ -9,6 +9,7 @@
 
 #include "gputopo/error.h"
 #include "gputopo/node.h"
+#include "node/judgement.h"
 #include "node/link_decision.h"
 #include "node/link_rounds.h"
 #include "node/link_runs.h"
@@ -338,6 +339,8 @@ void measure_links(Links& links, const NodeOptions& options, NodeReport& report)
   for (std::string& warning : links.warnings()) report.warnings.push_back(std::move(warning));
   // Removes links that were not reached.
   std::erase_if(report.links, [](const LinkReport& link) { return link.attributes.empty(); });
+  node::add_capacity_fractions(report);
+  report.verdicts = node::judge_links(report);
   report.link_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 

@@ -115,6 +115,19 @@ Markup sizes_html(const NodeReport& report) {
   return html.empty() ? Markup() : "<h2>Copy bandwidth by size</h2>\n" + html;
 }
 
+Markup judgement_html(const NodeReport& report) {
+  if (report.verdicts.empty()) return {};
+  Markup html = markup("<h2>Judgement</h2>\n<p class=\"{}\">{}: {}</p>\n",
+                       outcome_of(report.verdicts) == Outcome::kGood ? "" : "alert",
+                       to_string(outcome_of(report.verdicts)), node::judgement_summary(report));
+  html += "<ul>\n";
+  for (const Verdict& verdict : report.verdicts) {
+    if (verdict.outcome == Outcome::kGood) continue;
+    html += markup("<li>{}: {}</li>\n", to_string(verdict.outcome), node::verdict_text(verdict));
+  }
+  return html + "</ul>\n";
+}
+
 Markup peers_html(const NodeReport& report) {
   Markup html;
   for (const std::string& line : node::peer_texts(report)) html += markup("<p>{}</p>\n", line);
@@ -130,7 +143,7 @@ std::string node_to_html(const NodeReport& report) {
   if (report.simulated) html += "<p class=\"alert\">SIMULATED</p>\n";
   html += markup("<p class=\"faint\">{} · {} · {}{}</p>\n", report.host_cpu, report.os, report.timestamp,
                  report.driver_version.empty() ? "" : " · driver " + report.driver_version);
-  html += node::node_svg(report) + peers_html(report);
+  html += node::node_svg(report) + peers_html(report) + judgement_html(report);
   const std::vector<std::string> remarks = node::remarks_of(report);
   if (!remarks.empty()) html += "<h2>Warnings</h2>\n<ul>\n";
   for (const std::string& remark : remarks) html += markup("<li>{}</li>\n", remark);

@@ -52,6 +52,41 @@ Json attributes_json(const AttributeMap& attributes) {
   return json;
 }
 
+Json judgement_json(const std::vector<Verdict>& verdicts) {
+  Json json;
+  json["outcome"] = to_string(outcome_of(verdicts));
+  Json& parts = json["verdicts"] = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    Json& part = parts.emplace_back();
+    part["part"] = verdict.part;
+    part["outcome"] = to_string(verdict.outcome);
+    part["text"] = verdict.text;
+    if (!verdict.next_step.empty()) part["next_step"] = verdict.next_step;
+  }
+  return json;
+}
+
+Outcome read_outcome(const Json& json, const std::string& path) {
+  const auto text = member<std::string>(json, "outcome", path);
+  for (const Outcome outcome : {Outcome::kGood, Outcome::kBad, Outcome::kNotJudged}) {
+    if (text == to_string(outcome)) return outcome;
+  }
+  node::refuse(within(path, "outcome"), "is not good, bad or not_judged");
+}
+
+void read_judgement(const Json& root, NodeReport& report) {
+  const auto judgement = root.find("judgement");
+  if (judgement == root.end()) return;
+  const Json& parts = list_member(*judgement, "verdicts", "judgement");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string path = item_of("judgement.verdicts", i);
+    report.verdicts.push_back({.part = member<std::string>(parts[i], "part", path),
+                               .outcome = read_outcome(parts[i], path),
+                               .text = member<std::string>(parts[i], "text", path),
+                               .next_step = optional_member<std::string>(parts[i], "next_step", path).value_or("")});
+  }
+}
+
 AttributeMap read_link_attributes(const report::Node& node) {
   AttributeMap attributes;
   for (const auto& [name, attribute] : node.members()) {
@@ -157,6 +192,7 @@ std::string node_to_json(const NodeReport& report) {
   for (const ConcurrentReport& entry : report.together) {
     together[entry.id] = {{"title", entry.title}, {"attributes", attributes_json(entry.attributes)}};
   }
+  if (!report.verdicts.empty()) json["judgement"] = judgement_json(report.verdicts);
   json["gpu_seconds"] = report.gpu_seconds;
   json["link_seconds"] = report.link_seconds;
   json["warnings"] = report.warnings;
@@ -193,6 +229,7 @@ NodeReport read_node_json(std::string_view text) {
   const Json& peers = list_member(root, "peers", "");
   for (std::size_t i = 0; i < peers.size(); ++i) report.peers.push_back(node::read_peer(peers[i], item_of("peers", i)));
   read_links(root, report);
+  read_judgement(root, report);
   report.gpu_seconds = optional_member<double>(root, "gpu_seconds", "").value_or(0);
   report.link_seconds = optional_member<double>(root, "link_seconds", "").value_or(0);
   const Json& warnings = list_member(root, "warnings", "");

@@ -95,6 +95,20 @@ void add_together(const NodeReport& report, int width, std::string& text) {
   text += "\n" + report::render(table, {.width = width}) + sharing;
 }
 
+std::string_view label_of(Outcome outcome) {
+  return outcome == Outcome::kGood ? "good: " : outcome == Outcome::kBad ? "BAD: " : "not judged: ";
+}
+
+void add_judgement(const NodeReport& report, int width, std::string& text) {
+  if (report.verdicts.empty()) return;
+  text += "\n";
+  for (const Verdict& verdict : report.verdicts) {
+    if (verdict.outcome == Outcome::kGood) continue;
+    text += report::wrap(std::string(label_of(verdict.outcome)), sanitized_line(node::verdict_text(verdict)), width);
+  }
+  text += report::wrap(std::string(label_of(outcome_of(report.verdicts))), node::judgement_summary(report), width);
+}
+
 }  // namespace
 
 std::string node_to_text(const NodeReport& report, int width) {
@@ -102,6 +116,7 @@ std::string node_to_text(const NodeReport& report, int width) {
   add_gpus(report, width, text);
   for (const node::Matrix& matrix : node::matrices_of(report)) add_matrix(matrix, width, text);
   add_together(report, width, text);
+  add_judgement(report, width, text);
   const std::vector<std::string> remarks = node::remarks_of(report);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += report::wrap("! ", sanitized_line(remark), width);

@@ -204,6 +204,20 @@ std::vector<std::string> sharing_texts(const ConcurrentReport& entry) {
   return texts;
 }
 
+std::string judgement_summary(const NodeReport& report) {
+  const auto count = [&](Outcome outcome) { return std::ranges::count(report.verdicts, outcome, &Verdict::outcome); };
+  std::string text = fmt::format("{} of {} parts good", count(Outcome::kGood), report.verdicts.size());
+  if (const auto bad = count(Outcome::kBad); bad > 0) text += fmt::format(", {} bad", bad);
+  if (const auto unknown = count(Outcome::kNotJudged); unknown > 0) text += fmt::format(", {} not judged", unknown);
+  return text;
+}
+
+std::string verdict_text(const Verdict& verdict) {
+  std::string text = fmt::format("{}: {}", verdict.part, verdict.text);
+  if (!verdict.next_step.empty()) text += fmt::format(". Next: {}", verdict.next_step);
+  return text;
+}
+
 std::vector<std::string> remarks_of(const NodeReport& report) {
   std::vector<std::string> remarks = report.warnings;
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {

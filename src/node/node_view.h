@@ -52,6 +52,11 @@ struct Matrix {
 // One line for each group of simultaneous transfers that share a resource. Empty if none do, or if nobody tested it.
 [[nodiscard]] std::vector<std::string> sharing_texts(const ConcurrentReport& entry);
 
+// The number of verdicts by outcome: "12 of 14 parts good, 1 bad, 1 not judged".
+[[nodiscard]] std::string judgement_summary(const NodeReport& report);
+// "gpu1: its PCIe link runs with 8 of 16 lanes. Reseat the board."
+[[nodiscard]] std::string verdict_text(const Verdict& verdict);
+
 // One line for each reason why something is missing or doubtful.
 [[nodiscard]] std::vector<std::string> remarks_of(const NodeReport& report);
 

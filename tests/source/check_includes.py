@@ -17,24 +17,26 @@ ALLOWED = {
     "operation": [],  # the GPU's operations, which programs and reports name
     "space": [],  # the names of the memory spaces, for elements and programs
     "times": [],  # where the time of a device goes
-    "model": ["error", "space", "times", "operation"],
+    "outcome": [],  # good, bad or not judged
+    "inventory": [],  # the GPUs that the PCI bus shows
+    "model": ["error", "space", "times", "operation", "outcome"],
     "program": ["error", "space", "operation", "file/limits.h", "file/shown.h"],
     "stats": ["error", "gputopo/program*.h"],  # the bins of a histogram
-    "device": ["error", "file", "space", "times", "operation", "program", "model/round_up.h", "model/likeness.h"],
+    "device": ["error", "inventory", "file", "space", "times", "operation", "program", "model/round_up.h", "model/likeness.h"],
     "probe": ["error", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
     "discover": ["error", "file/host.h", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h",
                  "stats", "model", "probe"],
-    "report": ["error", "file", "space", "times", "operation", "model"],
+    "report": ["error", "file", "space", "times", "operation", "model", "outcome"],
     "cache": ["error", "file", "device", "model", "report"],  # results, kept for the next time
     # the time of a kernel on the GPU of a report
     "kernel_model": ["error", "file", "operation", "model", "report"],
     # the links of a node, and reports of nodes
-    "node": ["error", "file", "stats", "model", "report", "program", "gputopo/links.h", "device/node/places_json.h"],
+    "node": ["error", "file", "stats", "model", "report", "program", "outcome", "inventory", "gputopo/links.h",
+             "device/node/places_json.h"],
     # outliers among the reports of many GPUs
-    "fleet": ["error", "file", "model", "report", "stats"],
-    "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
-            "cache", "kernel_model", "node",
-            "fleet"],
+    "fleet": ["error", "file", "model", "report", "stats", "outcome", "node/link_capacity.h"],
+    "cli": ["error", "outcome", "inventory", "file", "space", "times", "operation", "model", "program", "stats",
+            "device", "probe", "discover", "report", "cache", "kernel_model", "node", "fleet"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
 # The folders of a layer, each with the folders of the layer that it may include. "" is the folder of the layer itself.

@@ -62,7 +62,7 @@ TEST(Outcome, ASignalAfterTheEndChangesNothing) {
 }
 
 TEST(Outcome, ALostDeviceIsAFailureThatSaysWhy) {
-  const Outcome outcome = judge(topology_with(Reason::kDeviceError, false), false);
+  const auto outcome = judge(topology_with(Reason::kDeviceError, false), false);
   EXPECT_EQ(outcome.code, kExitFailure);
   EXPECT_EQ(outcome.error, "why");
   EXPECT_EQ(judge(topology_with(Reason::kDeviceError, false), true).error, "why");  // whatever the user did meanwhile

@@ -95,8 +95,11 @@ NodeInfo read_cuda_node(const Driver& driver) {
   }
   if (count > 0) info.driver_version = read_nvml(info.gpus.front().pci_address).driver_version;
   for (std::uint32_t from = 0; from < info.gpus.size(); ++from) {
-    if (count == 1) break;
     const NvLinks nvlinks = read_nvlinks(info.gpus[from].pci_address);
+    if (nvlinks.link_count > 0) {
+      info.gpus[from].nvlinks = static_cast<std::uint32_t>(nvlinks.links.size());
+      info.gpus[from].nvlinks_max = nvlinks.link_count;
+    }
     for (std::uint32_t to = 0; to < info.gpus.size(); ++to) {
       if (to != from) info.peers.push_back(read_peer(driver, info.gpus, handles, nvlinks, from, to));
     }

@@ -310,6 +310,7 @@ NvLinks read_nvlinks(const std::string& pci_address) {
     unsigned is_up = 0;
     if (!nvml.call<NvmlStatus(NvmlDevice, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState", device, link, &is_up))
       break;
+    ++readings.link_count;
     if (is_up == 0) continue;
     NvLink& found = readings.links.emplace_back();
     unsigned type = kGpu;

@@ -85,6 +85,7 @@ struct NvLink {
 struct NvLinks {
   bool is_told = false;  // the library answered, so an empty list means no links
   std::vector<NvLink> links;
+  std::uint32_t link_count = 0;            // of the board, whether up or not
   std::optional<double> bytes_per_second;  // of each link, in one direction
 };
 [[nodiscard]] NvLinks read_nvlinks(const std::string& pci_address);

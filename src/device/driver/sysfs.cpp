@@ -82,11 +82,17 @@ std::optional<std::uint32_t> pcie_generation_of(const std::string& speed) {
 
 PciLink read_pci_link(const std::string& root, const std::string& pci_address) {
   if (pci_address.empty()) return {};
-  const auto text = [&](const char* name) { return read_pci_attribute(root, pci_address, name).value_or(""); };
-  return {.generation = pcie_generation_of(text("current_link_speed")),
-          .width = width_of(text("current_link_width")),
-          .generation_max = pcie_generation_of(text("max_link_speed")),
-          .width_max = width_of(text("max_link_width"))};
+  const fs::path folder = pci_folder(root, pci_address);
+  // sysfs nests each device in the folder of the port that it is plugged into. Virtual machines often hide the port.
+  std::error_code ignored;
+  const fs::path slot = fs::canonical(folder, ignored).parent_path();
+  const auto text = [](const fs::path& of, const char* name) { return read_line(of / name).value_or(""); };
+  return {.generation = pcie_generation_of(text(folder, "current_link_speed")),
+          .width = width_of(text(folder, "current_link_width")),
+          .generation_max = pcie_generation_of(text(folder, "max_link_speed")),
+          .width_max = width_of(text(folder, "max_link_width")),
+          .slot_generation_max = pcie_generation_of(text(slot, "max_link_speed")),
+          .slot_width_max = width_of(text(slot, "max_link_width"))};
 }
 
 }  // namespace gputopo

@@ -114,20 +114,29 @@ Json gpu_json(const NodeGpu& gpu) {
   put(json, "pcie_width", gpu.pci_link.width);
   put(json, "pcie_generation_max", gpu.pci_link.generation_max);
   put(json, "pcie_width_max", gpu.pci_link.width_max);
+  put(json, "pcie_slot_generation_max", gpu.pci_link.slot_generation_max);
+  put(json, "pcie_slot_width_max", gpu.pci_link.slot_width_max);
+  put(json, "nvlinks", gpu.nvlinks);
+  put(json, "nvlinks_max", gpu.nvlinks_max);
   return json;
 }
 
 NodeGpu read_gpu(const Json& json, const std::string& path) {
+  const auto count = [&](const char* name) { return optional_member<std::uint32_t>(json, name, path); };
   return {.spec = member<std::string>(json, "spec", path),
           .name = optional_text(json, "name", path),
           .id = optional_text(json, "id", path),
           .pci_address = optional_text(json, "pci_address", path),
           .numa_node = optional_member<std::uint32_t>(json, "numa_node", path),
           .cpus = optional_text(json, "cpus", path),
-          .pci_link = {.generation = optional_member<std::uint32_t>(json, "pcie_generation", path),
-                       .width = optional_member<std::uint32_t>(json, "pcie_width", path),
-                       .generation_max = optional_member<std::uint32_t>(json, "pcie_generation_max", path),
-                       .width_max = optional_member<std::uint32_t>(json, "pcie_width_max", path)}};
+          .pci_link = {.generation = count("pcie_generation"),
+                       .width = count("pcie_width"),
+                       .generation_max = count("pcie_generation_max"),
+                       .width_max = count("pcie_width_max"),
+                       .slot_generation_max = count("pcie_slot_generation_max"),
+                       .slot_width_max = count("pcie_slot_width_max")},
+          .nvlinks = count("nvlinks"),
+          .nvlinks_max = count("nvlinks_max")};
 }
 
 Json numa_json(const NumaNode& numa) {

@@ -1,0 +1,79 @@
+#include "cli/node_judgement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/standard_streams.h"
+#include "fleet/document.h"
+#include "fleet/findings.h"
+#include "gputopo/file.h"
+#include "gputopo/inventory.h"
+#include "node/node_view.h"
+
+namespace gputopo::cli {
+
+Expectation read_expectation(const Options& options) {
+  if (options.expected.empty()) return {};
+  if (auto gpus = node::parse_expected_gpus(options.expected)) return {.gpus = std::move(*gpus), .earlier = {}};
+  NodeReport earlier = read_node_json(read_file(options.expected));
+  std::vector<node::ExpectedGpus> gpus = node::expected_gpus(earlier);
+  return {.gpus = std::move(gpus), .earlier = std::move(earlier)};
+}
+
+void judge_inventory(const Expectation& expectation, NodeReport& report) {
+  const auto add = [&report](std::vector<Verdict>&& verdicts) {
+    std::ranges::move(verdicts, std::back_inserter(report.verdicts));
+  };
+  if (!expectation.gpus.empty()) {
+    add(node::judge_counts(report, expectation.gpus));
+    if (expectation.earlier) add(node::judge_against(report, *expectation.earlier));
+    return;
+  }
+  if (report.simulated || report.backend == "replay") return;
+  std::vector<std::string> visible;
+  for (const NodeGpuReport& gpu : report.gpus) visible.push_back(gpu.gpu.pci_address);
+  std::vector<SystemGpu> system_gpus = read_system_gpus();
+  std::erase_if(system_gpus, [&](const SystemGpu& gpu) {
+    return (report.backend == "cuda" && gpu.vendor != "NVIDIA") || (report.backend == "hip" && gpu.vendor != "AMD");
+  });
+  add(node::judge_hidden(visible, system_gpus, are_gpus_restricted()));
+}
+
+int judge_empty_node(const Options& options, const Expectation& expectation, const NoGpuError& error) {
+  NodeReport report;
+  judge_inventory(expectation, report);
+  if (outcome_of(report.verdicts) != Outcome::kBad) {
+    say(fmt::format("gputopo: error: nothing was judged: {}", error.what()));
+    return exit_code_of(Outcome::kNotJudged, options.allows_not_judged);
+  }
+  for (const Verdict& verdict : report.verdicts) say("gputopo: bad: " + node::verdict_text(verdict));
+  say(fmt::format("gputopo: error: {}", error.what()));
+  return kExitFailure;
+}
+
+void judge_gpus(NodeReport& report) {
+  fleet::Store store;
+  for (const fleet::Run& run : fleet::read_document(node_to_json(report), "node", true).runs) store.add(run, "node");
+  constexpr std::int64_t kNoClock = 0;  // all runs are of now
+  for (const fleet::Finding& finding : fleet::judge(store, kNoClock).findings) {
+    // Each link has its own verdict.
+    const auto is_of_gpu = [](const fleet::OutlierValue& value) {
+      return value.decides && !value.path.starts_with("link.");
+    };
+    std::vector<std::string> texts;
+    for (const fleet::OutlierValue& value : finding.values) {
+      if (is_of_gpu(value)) texts.push_back(fmt::format("{} {}", value.path, fleet::describe(value)));
+    }
+    if (texts.empty()) continue;
+    report.verdicts.push_back({.part = finding.who.name.substr(finding.who.name.rfind(' ') + 1),
+                               .outcome = Outcome::kBad,
+                               .text = fmt::format("differs from the other GPUs: {}", fmt::join(texts, "; ")),
+                               .next_step = "measure this GPU again alone (gputopo --device), and compare with "
+                                            "gputopo check"});
+  }
+}
+
+}  // namespace gputopo::cli

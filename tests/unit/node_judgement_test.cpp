@@ -1,0 +1,159 @@
+// Which links and GPUs of a node are good, bad or not judged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/judgement.h"
+#include "node/link_capacity.h"
+
+namespace gputopo::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Endpoint kHostMemory{EndpointKind::kHost, 0};
+Endpoint gpu(std::uint32_t index) { return {EndpointKind::kGpu, index}; }
+
+Attribute rate(double bytes_per_second, double spread = 0.01) {
+  return {.value = bytes_per_second,
+          .unit = "B/s",
+          .low = bytes_per_second * (1 - spread),
+          .high = bytes_per_second * (1 + spread),
+          .source = Source::kMeasured};
+}
+
+// Two H200 whose links are healthy.
+NodeReport healthy_node() {
+  NodeReport report;
+  report.numa_nodes = {{.id = 0}};
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    NodeGpu one{.spec = "cuda:" + std::to_string(i), .name = "NVIDIA H200", .numa_node = 0};
+    one.pci_link = {.generation = 1, .width = 16, .generation_max = 5, .width_max = 16};
+    report.gpus.push_back({.gpu = one});
+    report.peers.push_back({.from = i, .to = 1 - i, .kind = "nvswitch", .lanes = 18, .is_reachable = true});
+    report.links.push_back({kHostMemory, gpu(i), "host", {{"copy_bandwidth", rate(53e9)}}});
+    report.links.push_back({gpu(i), kHostMemory, "host", {{"copy_bandwidth", rate(55e9)}}});
+    report.links.push_back({gpu(i), gpu(1 - i), "nvswitch", {{"copy_bandwidth", rate(396e9)}}});
+  }
+  return report;
+}
+
+std::vector<Verdict> judged(NodeReport report) {
+  add_capacity_fractions(report);
+  return judge_links(report);
+}
+
+std::vector<Verdict> with(const std::vector<Verdict>& verdicts, Outcome outcome) {
+  std::vector<Verdict> result;
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.outcome == outcome) result.push_back(verdict);
+  }
+  return result;
+}
+
+TEST(NodeJudgement, AHealthyNodeIsGoodInAllParts) {
+  const std::vector<Verdict> verdicts = judged(healthy_node());
+  EXPECT_EQ(outcome_of(verdicts), Outcome::kGood);
+  EXPECT_EQ(verdicts.size(), 8u);  // 4 directions to the host, 2 between the GPUs, 2 counts of NVLinks
+  EXPECT_EQ(verdicts.front().text, "84% of PCIe 5.0 x16");
+}
+
+TEST(NodeJudgement, WithoutVerdictsNothingIsJudged) { EXPECT_EQ(outcome_of({}), Outcome::kNotJudged); }
+
+TEST(NodeJudgement, SlowHostLinksAreBadEvenIfAllAreSlow) {
+  NodeReport report = healthy_node();
+  for (LinkReport& link : report.links) {
+    if (link.kind == "host") get_or_add(link.attributes, "copy_bandwidth") = rate(7e9);
+  }
+  const std::vector<Verdict> bad = with(judged(report), Outcome::kBad);
+  ASSERT_EQ(bad.size(), 4u);
+  EXPECT_EQ(bad.front().part, "host0 to gpu0");
+  EXPECT_THAT(bad.front().text, HasSubstr("11% of PCIe 5.0 x16"));
+  EXPECT_FALSE(bad.front().next_step.empty());
+}
+
+TEST(NodeJudgement, ALinkThatSomeRunsShowHealthyIsNotJudged) {
+  NodeReport report = healthy_node();
+  get_or_add(report.links.front().attributes, "copy_bandwidth") = rate(40e9, 0.3);
+  const std::vector<Verdict> unclear = with(judged(report), Outcome::kNotJudged);
+  ASSERT_EQ(unclear.size(), 1u);
+  EXPECT_THAT(unclear.front().text, HasSubstr("other traffic"));
+}
+
+TEST(NodeJudgement, ALinkWithoutMeasurementOrCapacityIsNotJudged) {
+  NodeReport report = healthy_node();
+  report.links.erase(report.links.begin());
+  report.gpus[1].gpu.pci_link = {};
+  const std::vector<Verdict> verdicts = judged(report);
+  EXPECT_EQ(outcome_of(verdicts), Outcome::kNotJudged);
+  EXPECT_EQ(with(verdicts, Outcome::kNotJudged).size(), 3u);
+}
+
+TEST(NodeJudgement, SmsShowALinkThatTheCopyEngineCannotFill) {
+  NodeReport report = healthy_node();
+  for (LinkReport& link : report.links) {
+    if (link.kind == "host") continue;
+    link.attributes = {{"copy_bandwidth", rate(90e9)}, {"sm_read_bandwidth", rate(375e9)}};
+  }
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
+}
+
+TEST(NodeJudgement, MissingNvLinksAreBadEvenIfBothGpusLackThem) {
+  NodeReport report = healthy_node();
+  for (PeerLink& peer : report.peers) peer.lanes = 9;
+  for (LinkReport& link : report.links) {
+    if (link.kind != "host") get_or_add(link.attributes, "copy_bandwidth") = rate(198e9);
+  }
+  const std::vector<Verdict> bad = with(judged(report), Outcome::kBad);
+  ASSERT_EQ(bad.size(), 2u);
+  EXPECT_EQ(bad.front().text, "9 of 18 NVLinks are up");
+}
+
+TEST(NodeJudgement, GpusOfAnUnknownModelAreJudgedByTheirDriverOrNotAtAll) {
+  NodeReport report = healthy_node();
+  for (NodeGpuReport& one : report.gpus) one.gpu.name = "Some GPU";
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);  // the rate of a lane is unknown
+  for (PeerLink& peer : report.peers) peer.lane_bytes_per_second = 26.5e9;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
+  report.gpus[0].gpu.nvlinks = 12;
+  report.gpus[0].gpu.nvlinks_max = 18;
+  EXPECT_EQ(with(judged(report), Outcome::kBad).size(), 1u);
+}
+
+TEST(NodeJudgement, LanesThatTheSlotHasAreMissedAndThoseItNeverHadAreNot) {
+  NodeReport report = healthy_node();
+  PciLink& link = report.gpus[0].gpu.pci_link;
+  link.width = 8;
+  EXPECT_THAT(with(judged(report), Outcome::kBad).front().text, HasSubstr("8 of 16 lanes"));  // as gpu1
+  report.gpus[1].gpu.pci_link.width = 8;
+  for (LinkReport& one : report.links) {
+    if (one.kind == "host") get_or_add(one.attributes, "copy_bandwidth") = rate(27e9);
+  }
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);  // the slots may have more lanes
+  for (NodeGpuReport& one : report.gpus) one.gpu.pci_link.slot_width_max = 8;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
+  for (NodeGpuReport& one : report.gpus) one.gpu.pci_link.slot_width_max = 16;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kBad);
+}
+
+TEST(NodeJudgement, AFasterLinkThanTheReportedOneIsNotJudged) {
+  NodeReport report = healthy_node();
+  get_or_add(report.links.front().attributes, "copy_bandwidth") = rate(300e9);
+  EXPECT_EQ(with(judged(report), Outcome::kNotJudged).size(), 1u);
+}
+
+TEST(LinkCapacity, IsTheSmallerOfGpuAndSlot) {
+  const PciLink link{.generation_max = 5, .width_max = 16, .slot_generation_max = 4, .slot_width_max = 8};
+  EXPECT_EQ(host_link_capacity(link)->text, "PCIe 4.0 x8");
+  EXPECT_NEAR(host_link_capacity(link)->bytes_per_second, 15.75e9, 0.01e9);
+  EXPECT_EQ(host_link_capacity({.generation_max = 5}), std::nullopt);
+  EXPECT_EQ(host_link_capacity({.generation_max = 9, .width_max = 16}), std::nullopt);
+}
+
+TEST(LinkCapacity, OfNvLinksComesFromTheDriverOrTheModel) {
+  EXPECT_EQ(peer_link_capacity({.kind = "nvswitch", .lanes = 18}, "NVIDIA H200")->text, "18 x 25 GB/s nvswitch");
+  EXPECT_EQ(peer_link_capacity({.kind = "nvlink", .lanes = 4}, "NVIDIA H100 PCIe"), std::nullopt);
+  EXPECT_EQ(peer_link_capacity({.kind = "pcie"}, "NVIDIA H200"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gputopo::node
