@@ -134,7 +134,7 @@ int run_report(const FleetOptions& options) {
   if (prints_table) {
     print_result(fleet::findings_to_text(judgement, standard_output_style(), options.everything));
   }
-  return judgement.findings.empty() ? kExitComplete : kExitFailure;
+  return exit_code_of(judgement.outcome(), options.allows_not_judged);
 }
 
 }  // namespace

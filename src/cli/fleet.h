@@ -21,6 +21,7 @@ struct FleetOptions {
   std::string prometheus_path;
   std::string json_path;
   bool everything = false;
+  bool allows_not_judged = false;  // ends with 0 if nothing is bad
 };
 
 // Returns the exit code. Throws gputopo::Error.

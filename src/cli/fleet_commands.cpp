@@ -17,10 +17,11 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
   merge->add_option("--out", options.store_path, "Store to write, an Arrow file")->required()->type_name("FILE");
   merge->add_flag("--resume", options.resume, "Keep the runs in the store and add new ones");
   merge->add_flag("--names", options.keep_names,
-                  "Also store a name of each run: the host's name, or the file's path if the report has none");
+                  "Also store a name for each run: the host's name, or the file's path if the report has none");
   merge->add_flag("--simulated", options.takes_simulated, "Accept simulated GPUs in a store of real ones");
   merge->callback([&options] { options.command = FleetCommand::kMerge; });
-  CLI::App* report = fleet.add_subcommand("report", "Find outliers in a store; the exit code is 1 if there are any");
+  CLI::App* report = fleet.add_subcommand(
+      "report", "Find outliers in a store; the exit code is 1 if there are any, 3 if GPUs could not be judged");
   report->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
   report->add_option("--html", options.html_path, "Write a page with a map of GPUs and values")->type_name("FILE");
   report->add_option("--csv", options.csv_path, "Write a CSV file with a row for each deviating value")
@@ -29,6 +30,8 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
       ->type_name("FILE");
   report->add_option("--json", options.json_path, "Write the findings as JSON")->type_name("FILE");
   report->add_flag("--long", options.everything, "Print every deviating value");
+  report->add_flag("--allow-not-judged", options.allows_not_judged,
+                   "Exit with 0 instead of 3 if there are no outliers but some GPUs could not be judged");
   report->callback([&options] { options.command = FleetCommand::kReport; });
 }
 

@@ -45,6 +45,14 @@ OutlierValue make_outlier_value(const Store& store, const Population& population
   return odd;
 }
 
+// A large difference that the measurement itself cannot explain.
+bool is_wrong_structure(const ValueKind& kind, const StoredReading& reading, double usual,
+                        const JudgeParameters& parameters) {
+  const double width = static_cast<double>(reading.high) - static_cast<double>(reading.low);
+  return kind.is_structure && std::abs(reading.value - usual) >= parameters.least_wrong_structure * usual &&
+         width <= parameters.most_uncertain_structure * reading.value;
+}
+
 void add_numbers(const Store& store, const Population& population, const JudgeParameters& parameters,
                  std::vector<ExactOutlier>& found) {
   if (!is_constant(store, population, parameters)) return;
@@ -62,7 +70,8 @@ void add_numbers(const Store& store, const Population& population, const JudgePa
     if (population.kind.better != Better::kNeither) {
       oddity.value.worse = is_higher == (population.kind.better == Better::kLower) ? 1 : -1;
     }
-    oddity.is_fault = is_told(store, reading) || population.kind.is_of_chip;
+    oddity.is_fault = is_told(store, reading) || population.kind.is_of_chip ||
+                      is_wrong_structure(population.kind, reading, *mode, parameters);
     found.push_back(std::move(oddity));
   }
 }
@@ -108,7 +117,7 @@ bool is_constant(const Store& store, const Population& population, const JudgePa
 std::vector<ExactOutlier> exact_outliers(const Store& store, const Population& population, std::size_t gpus,
                                          const JudgeParameters& parameters) {
   std::vector<ExactOutlier> found;
-  if (population.kind.is_of_host) return found;
+  if (population.kind.is_of_host || population.kind.is_of_capacity) return found;
   add_numbers(store, population, parameters, found);
   add_texts(store, population, parameters, found);
   add_absent(store, population, gpus, parameters, found);

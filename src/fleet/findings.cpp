@@ -34,6 +34,7 @@ std::string plural(std::size_t count, std::string_view noun) {
 }
 
 constexpr std::size_t kShownValues = 6;
+constexpr std::string_view kOkHelp = "1 if every GPU of the fleet was judged and none is an outlier, else 0.";
 
 void add_finding(const Judgement& judgement, const Finding& finding, const TerminalStyle& style, bool everything,
                  std::string& text) {
@@ -89,6 +90,8 @@ std::string_view to_string(Basis basis) {
       return "change";
     case Basis::kExact:
       return "exact";
+    case Basis::kCapacity:
+      return "capacity";
     case Basis::kSpread:
       break;
   }
@@ -96,6 +99,10 @@ std::string_view to_string(Basis basis) {
 }
 
 std::string describe(const OutlierValue& value) {
+  if (value.basis == Basis::kCapacity) {
+    return fmt::format("{:.0f}% of the link's capacity; healthy links reach at least {:.0f}%", 100 * value.value,
+                       100 * value.usual);
+  }
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
   const std::string now = is_text ? value.text : number_text(value.value, value.unit);
   const std::string usual = is_text ? value.usual_text : number_text(value.usual, value.unit);
@@ -108,8 +115,10 @@ std::string summary(const Judgement& judgement) {
   std::string text = plural(judgement.gpus, "GPU");
   if (judgement.hosts > 0) text += " of " + plural(judgement.hosts, "host");
   text += fmt::format(", {}, {}: ", plural(judgement.runs, "run"), plural(judgement.groups.size(), "group"));
-  if (judgement.findings.empty()) return text + "no outliers";
-  return text + plural(judgement.findings.size(), "outlier");
+  text += judgement.findings.empty() ? "no outliers" : plural(judgement.findings.size(), "outlier");
+  if (judgement.links > 0) text += fmt::format("; {} judged by their capacity", plural(judgement.links, "link"));
+  if (judgement.not_judged > 0) text += fmt::format("; {} not judged", plural(judgement.not_judged, "GPU"));
+  return text;
 }
 
 std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything) {
@@ -124,14 +133,16 @@ std::string findings_to_text(const Judgement& judgement, const TerminalStyle& st
   }
   for (const Finding& finding : judgement.findings) add_finding(judgement, finding, style, everything, text);
   if (!judgement.findings.empty()) text += "*: deviation that makes the GPU an outlier; -: other deviation\n";
-  return text + report::wrap(judgement.findings.empty() ? "ok: " : "OUTLIERS: ", summary(judgement), style.width);
+  constexpr std::string_view kLabels[] = {"ok: ", "OUTLIERS: ", "NOT JUDGED: "};
+  const std::string label(kLabels[static_cast<std::size_t>(judgement.outcome())]);
+  return text + report::wrap(label, summary(judgement), style.width);
 }
 
 namespace {
 
 std::string csv_row(const Finding& finding, const Group& group, const OutlierValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
-  const bool is_exact = value.basis == Basis::kExact;
+  const bool is_exact = value.basis == Basis::kExact || value.basis == Basis::kCapacity;
   return report::csv_row({finding.who.gpu, finding.who.host, finding.who.name, group.model, group.driver, group.profile,
                           group.simulated ? "true" : "false", finding.where, to_string(value.basis), value.path,
                           is_text ? value.text : field(value.value), is_text ? value.usual_text : field(value.usual),
@@ -156,8 +167,10 @@ std::string findings_to_csv(const Judgement& judgement) {
 std::string findings_to_prometheus(const Judgement& judgement) {
   std::string text;
   for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", sanitized_line(note));
-  text += metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.");
-  text += fmt::format("gputopo_fleet_ok {}\n", judgement.findings.empty() ? 1 : 0);
+  text += metric("gputopo_fleet_ok", kOkHelp);
+  text += fmt::format("gputopo_fleet_ok {}\n", judgement.outcome() == Outcome::kGood ? 1 : 0);
+  text += metric("gputopo_fleet_not_judged", "GPUs that could not be judged.");
+  text += fmt::format("gputopo_fleet_not_judged {}\n", judgement.not_judged);
   text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
   for (const Group& group : judgement.groups) {
     text += fmt::format("gputopo_fleet_gpus{{model=\"{}\",driver=\"{}\",profile=\"{}\",simulated=\"{}\"}} {}\n",
@@ -179,8 +192,8 @@ std::string findings_to_prometheus(const Judgement& judgement) {
 }
 
 std::string failure_to_prometheus(std::string_view problem) {
-  return fmt::format("# error: {}\n", sanitized_line(problem)) +
-         metric("gputopo_fleet_ok", "1 if no GPU of the fleet is an outlier, else 0.") + "gputopo_fleet_ok 0\n";
+  return fmt::format("# error: {}\n", sanitized_line(problem)) + metric("gputopo_fleet_ok", kOkHelp) +
+         "gputopo_fleet_ok 0\n";
 }
 
 }  // namespace gputopo::fleet

@@ -22,7 +22,7 @@ Json value_json(const OutlierValue& value) {
     json["value"] = value.text;
     json["usual"] = value.usual_text;
   }
-  if (value.basis != Basis::kExact) {
+  if (value.basis != Basis::kExact && value.basis != Basis::kCapacity) {
     json["deviations"] = number_json(value.score);
     json["p_value"] = number_json(value.p_value);
   }
@@ -40,9 +40,17 @@ Json group_json(const Group& group) {
 }  // namespace
 
 std::string findings_to_json(const Judgement& judgement) {
-  Json json{{"format", "gputopo-fleet"}, {"schema_version", 1},     {"ok", judgement.findings.empty()},
-            {"runs", judgement.runs},    {"gpus", judgement.gpus},  {"hosts", judgement.hosts},
-            {"tests", judgement.tests},  {"notes", judgement.notes}};
+  Json json{{"format", "gputopo-fleet"},
+            {"schema_version", 1},
+            {"ok", judgement.outcome() == Outcome::kGood},
+            {"runs", judgement.runs},
+            {"gpus", judgement.gpus},
+            {"hosts", judgement.hosts},
+            {"tests", judgement.tests},
+            {"outcome", to_string(judgement.outcome())},
+            {"links_judged", judgement.links},
+            {"gpus_not_judged", judgement.not_judged},
+            {"notes", judgement.notes}};
   Json& groups = json["groups"] = Json::array();
   for (const Group& group : judgement.groups) groups.push_back(group_json(group));
   Json& findings = json["findings"] = Json::array();

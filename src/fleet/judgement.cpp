@@ -7,13 +7,17 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "file/limits.h"
 #include "file/sanitize.h"
 #include "file/shown.h"
+#include "fleet/capacity.h"
 #include "fleet/exact.h"
+#include "fleet/large.h"
+#include "fleet/missing.h"
 #include "fleet/population.h"
 #include "fleet/score.h"
 #include "gputopo/error.h"
@@ -27,6 +31,9 @@ struct Judged {
   std::vector<Population> populations;
   std::vector<Scores> families;
   std::vector<ExactOutlier> exact;
+  std::vector<LargeDeviation> large;
+  CapacityJudgement capacities;
+  std::vector<MissingGpu> missing;
 };
 
 // Largest p-value that counts as a find, by family.
@@ -106,7 +113,6 @@ OutlierValue make_outlier_value(const Store& store, const Population& population
 }
 
 struct Case {
-  bool is_found = false;
   double p_value = 1;
   double together_p_value = 1;
   std::uint32_t aspect = 0;
@@ -121,7 +127,6 @@ std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& th
     for (const Score& score : group.families[family].all) {
       if (!is_find(score, chances[score.gpu], thresholds[family])) continue;
       Case& found = cases[score.gpu];
-      found.is_found = true;
       found.p_value = std::min(found.p_value, score.p_value);
       if (score.reading != nullptr || score.p_value >= found.together_p_value) continue;
       found.together_p_value = score.p_value;
@@ -130,9 +135,19 @@ std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& th
       found.is_worse = score.score > 0;
     }
   }
+  for (const LargeDeviation& large : group.large) {
+    Case& found = cases[large.score.gpu];
+    found.p_value = std::min(found.p_value, large.score.p_value);
+    if (!large.part || found.together_p_value < 1) continue;
+    found.together_p_value = large.score.p_value;
+    found.aspect = static_cast<std::uint32_t>(*large.part);
+    found.is_worse = worse_sign(group.populations[large.score.population].kind) * large.score.score > 0;
+  }
   for (const ExactOutlier& oddity : group.exact) {
     if (oddity.is_fault) cases[oddity.gpu].p_value = 0;
   }
+  for (const CapacityShortfall& shortfall : group.capacities.shortfalls) cases[shortfall.gpu].p_value = 0;
+  for (const MissingGpu& missing : group.missing) cases[missing.gpu].p_value = 0;
   return cases;
 }
 
@@ -152,12 +167,53 @@ bool is_listed(const Score& score, const ValueKind& kind, const Case& found, boo
   return is_of_aspect && worse_sign(kind) * score.score * (found.is_worse ? 1 : -1) >= kContributes;
 }
 
+// Adds what decides without statistics.
+void add_certain(const Judged& group, std::map<std::uint32_t, Finding>& findings) {
+  for (const ExactOutlier& oddity : group.exact) {
+    const auto finding = findings.find(oddity.gpu);
+    if (finding == findings.end()) continue;
+    finding->second.values.push_back(oddity.value);
+    finding->second.values.back().decides = oddity.is_fault;
+  }
+  for (const CapacityShortfall& shortfall : group.capacities.shortfalls) {
+    findings[shortfall.gpu].values.push_back(shortfall.value);
+  }
+  for (const MissingGpu& missing : group.missing) findings[missing.gpu].values.push_back(missing.value);
+}
+
+// Adds values that decide by their size, or marks those that are listed already.
+void add_large(const Store& store, const Judged& group, std::map<std::uint32_t, Finding>& findings) {
+  for (const LargeDeviation& large : group.large) {
+    Finding& finding = findings[large.score.gpu];
+    const std::string& path = store.text(large.score.reading->path);
+    const auto is_same = [&](const OutlierValue& value) { return value.path == path && value.basis == Basis::kSpread; };
+    std::erase_if(finding.others, is_same);
+    const auto listed = std::ranges::find_if(finding.values, is_same);
+    if (listed != finding.values.end()) {
+      listed->decides = true;
+      continue;
+    }
+    const Population& population = group.populations[large.score.population];
+    finding.values.push_back(make_outlier_value(store, population, large.score, Basis::kSpread, true));
+  }
+}
+
+// True if some value differs by enough to matter, so that the finding is no mere curiosity of statistics.
+bool matters(const Finding& finding, const JudgeParameters& parameters) {
+  return std::ranges::any_of(finding.values, [&](const OutlierValue& value) {
+    if (value.basis == Basis::kExact || value.basis == Basis::kCapacity) return value.decides;
+    const double least = value.basis == Basis::kChange ? parameters.least_change : parameters.least_difference;
+    return !(std::abs(value.value - value.usual) < least * std::abs(value.usual));
+  });
+}
+
 // Sorts each GPU's values: deciding ones first, constants before others, then by distance.
 std::vector<Finding> sorted_findings(std::map<std::uint32_t, Finding>&& findings) {
   std::vector<Finding> result;
   for (auto& [gpu, finding] : findings) {
     std::ranges::stable_sort(finding.values, std::ranges::greater{}, [](const OutlierValue& value) {
-      return std::tuple(value.decides, value.basis == Basis::kExact, std::abs(value.score));
+      const bool is_certain = value.basis == Basis::kExact || value.basis == Basis::kCapacity;
+      return std::tuple(value.decides, is_certain, std::abs(value.score));
     });
     result.push_back(std::move(finding));
   }
@@ -191,12 +247,9 @@ std::vector<Finding> findings_of(const Store& store, const Judged& group, std::s
               make_outlier_value(store, population, score, is_change ? Basis::kChange : Basis::kSpread, decides));
     }
   }
-  for (const ExactOutlier& oddity : group.exact) {
-    const auto finding = findings.find(oddity.gpu);
-    if (finding == findings.end()) continue;
-    finding->second.values.push_back(oddity.value);
-    finding->second.values.back().decides = oddity.is_fault;
-  }
+  add_certain(group, findings);
+  add_large(store, group, findings);
+  std::erase_if(findings, [&](const auto& entry) { return !matters(entry.second, parameters); });
   return sorted_findings(std::move(findings));
 }
 
@@ -233,10 +286,10 @@ void check_table(const Judged& judged, const JudgeParameters& parameters) {
   }
   const std::string model = shown(judged.members.group.model);
   if (values > limits::kMaxStoreValues) {
-    throw FormatError(
-        fmt::format("the store has more than {} different values of '{}', more than any gputopo report; give a store "
-                    "written by 'gputopo fleet merge'",
-                    limits::kMaxStoreValues, model));
+    throw FormatError(fmt::format(
+        "the store has more than {} different values of '{}', more than any gputopo report has; give a store "
+        "written by 'gputopo fleet merge'",
+        limits::kMaxStoreValues, model));
   }
   if (values * judged.members.gpus.size() > limits::kSmallTableCells + limits::kMaxCellsPerReading * used) {
     throw FormatError(
@@ -248,10 +301,10 @@ void check_table(const Judged& judged, const JudgeParameters& parameters) {
 
 void note_group(const JudgeParameters& parameters, Group& group) {
   if (group.gpus >= parameters.least_gpus) return;
-  group.note =
-      group.gpus < parameters.least_gpus_for_exact
-          ? "too few GPUs to compare"
-          : fmt::format("fewer than {} GPUs: only values that must be equal are compared", parameters.least_gpus);
+  group.note = group.gpus < parameters.least_gpus_for_exact
+                   ? "too few GPUs to compare"
+                   : fmt::format("fewer than {} GPUs: only large deviations and values that must be equal are judged",
+                                 parameters.least_gpus);
 }
 
 // Notes differences that measurement errors may explain, one line per value.
@@ -267,7 +320,21 @@ void note_uncertain(const Judged& judged, Judgement& judgement) {
   }
 }
 
+// Counts what was judged: links by themselves, GPUs by others or at least by a link.
+void count_judged(const Judged& judged, const JudgeParameters& parameters, Judgement& judgement) {
+  judgement.links += judged.capacities.gpus.size();
+  const std::size_t gpus = judged.members.gpus.size();
+  if (gpus >= parameters.least_gpus_for_exact) return;
+  const std::set<std::uint32_t> with_link(judged.capacities.gpus.begin(), judged.capacities.gpus.end());
+  judgement.not_judged += gpus - with_link.size();
+}
+
 }  // namespace
+
+Outcome Judgement::outcome() const {
+  if (!findings.empty()) return Outcome::kBad;
+  return not_judged > 0 || gpus == 0 ? Outcome::kNotJudged : Outcome::kGood;
+}
 
 Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& parameters) {
   Judgement judgement;
@@ -277,12 +344,18 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
     judged.populations = populations_of(store, judged.members);
     check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
+    judged.capacities = judge_capacities(store, judged.populations);
+    judged.large = large_deviations(store, judged.members, judged.populations, parameters);
     for (const Population& population : judged.populations) {
       for (ExactOutlier& oddity : exact_outliers(store, population, judged.members.gpus.size(), parameters)) {
         judged.exact.push_back(std::move(oddity));
       }
     }
   }
+  std::vector<Members> members;
+  for (const Judged& judged : groups) members.push_back(judged.members);
+  std::vector<std::vector<MissingGpu>> missing = missing_gpus(store, members, now);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].missing = std::move(missing[i]);
   const Thresholds thresholds = thresholds_of(groups, parameters, judgement.tests);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (Finding& finding : findings_of(store, groups[i], i, thresholds, parameters)) {
@@ -293,6 +366,7 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
     note_group(parameters, group);
     fill_map(store, groups[i], i, group);
     note_uncertain(groups[i], judgement);
+    count_judged(groups[i], parameters, judgement);
     judgement.groups.push_back(std::move(group));
   }
   std::ranges::stable_sort(judgement.findings, {}, &Finding::p_value);

@@ -9,6 +9,7 @@
 
 #include "fleet/store.h"
 #include "fleet/value_kind.h"
+#include "gputopo/outcome.h"
 
 namespace gputopo::fleet {
 
@@ -31,6 +32,14 @@ struct JudgeParameters {
   double least_share_of_mode = 0.9;
   // Smallest relative standard deviation. With smaller values, irrelevant differences of steady values become findings.
   double least_relative_scale = 0.002;
+  // A difference from others, or from the GPU's own past, that is no finding however certain it is, as a part of the
+  // usual value. Larger values hide faults that cost little.
+  double least_difference = 0.01;
+  double least_change = 0.003;
+  // Measured counts and capacities are constants of a model. One that differs by less than this part, or that is less
+  // certain, is a note: the measurement may be wrong. Smaller values take rare errors for faults.
+  double least_wrong_structure = 0.2;
+  double most_uncertain_structure = 0.1;  // width of the interval, as a part of the value
   // Scores (deviations) from this one on are also listed.
   double listed_score = 3;
   // Values judged together: smallest number, share that a GPU must have, and largest contribution of one (deviations).
@@ -40,9 +49,10 @@ struct JudgeParameters {
 };
 
 enum class Basis : std::uint8_t {
-  kSpread,  // differs from other GPUs
-  kChange,  // differs from the GPU's own past, unlike on other GPUs
-  kExact,   // differs from the group's constant
+  kSpread,    // differs from other GPUs
+  kChange,    // differs from the GPU's own past, unlike on other GPUs
+  kExact,     // differs from the group's constant
+  kCapacity,  // a link carries less than its own hardware should; `usual` is the least healthy fraction
 };
 
 struct OutlierValue {
@@ -53,7 +63,7 @@ struct OutlierValue {
   double usual = 0;  // usual value of the group; for kChange: of this GPU before
   std::string text;  // used if the value is not a number
   std::string usual_text;
-  double score = 0;  // deviations, positive if higher; 0 for kExact
+  double score = 0;  // deviations, positive if higher; 0 for kExact and kCapacity
   double p_value = 1;
   int worse = 0;  // 1: worse, -1: better, 0: neither
   bool decides = false;
@@ -99,6 +109,11 @@ struct Judgement {
   std::vector<Group> groups;
   std::vector<Finding> findings;   // most certain first
   std::vector<std::string> notes;  // one line for each caveat, and for each difference that is no fault
+  std::size_t links = 0;           // judged by their own capacity
+  std::size_t not_judged = 0;      // GPUs in groups too small to compare, without a judged link
+
+  // Bad if there are findings; otherwise not judged if any GPU is not, or if there are no GPUs.
+  [[nodiscard]] Outcome outcome() const;
 };
 
 // `now`, in seconds since 1970, reveals future timestamps. Throws a FormatError if the store needs too much memory.

@@ -149,14 +149,16 @@ class Collector {
       return populations_[place->second];
     }
     const auto of_link = links.find(kind.link);
+    const std::string link_kind = of_link == links.end() ? "" : of_link->second;
     const std::string path = fmt::format("link.{}.{}.{}", without_digits(kind.link),
-                                         of_link == links.end() ? "unknown" : of_link->second, kind.attribute);
+                                         link_kind.empty() ? "unknown" : link_kind, kind.attribute);
     const auto [place, is_new] = by_link_.try_emplace(path, populations_.size());
-    if (is_new) add_population(path, reading, kind);
+    if (is_new) add_population(path, reading, kind, link_kind);
     return populations_[place->second];
   }
-  void add_population(const std::string& path, const StoredReading& reading, const ValueKind& kind) {
-    populations_.push_back({path, store_.text(reading.unit), kind, {}, {}, {}});
+  void add_population(const std::string& path, const StoredReading& reading, const ValueKind& kind,
+                      const std::string& link_kind = "") {
+    populations_.push_back({path, store_.text(reading.unit), kind, link_kind, {}, {}, {}});
   }
 
   const Store& store_;

@@ -31,6 +31,7 @@ struct Population {
   std::string path;  // for links "link.gpu-gpu.nvlink.copy_bandwidth"
   std::string unit;
   ValueKind kind;
+  std::string link_kind;  // "nvlink"; empty: unknown, or a value of the GPU itself
   std::vector<NumberCell> numbers;
   std::vector<NumberCell> texts;
   std::vector<NumberCell> absent;  // with a reason

@@ -193,6 +193,13 @@ void add_p_values(std::vector<Score>& scores, std::size_t gpus, const Tails& tai
 
 }  // namespace
 
+double logarithmic_error(const StoredReading& reading) { return error_of(reading, true); }
+
+bool is_compared_by_spread(const Store& store, const Population& population, const JudgeParameters& parameters) {
+  return !population.numbers.empty() && !population.kind.is_of_host && !population.kind.is_of_capacity &&
+         !is_constant(store, population, parameters);
+}
+
 int worse_sign(const ValueKind& kind) {
   return kind.better == Better::kLower ? 1 : kind.better == Better::kHigher ? -1 : 0;
 }
@@ -201,10 +208,7 @@ std::vector<Scores> scores_of(const Store& store, const Members& members, const 
                               const JudgeParameters& parameters) {
   std::vector<Sample> samples;
   for (std::uint32_t i = 0; i < populations.size(); ++i) {
-    const Population& population = populations[i];
-    if (population.numbers.empty() || population.kind.is_of_host || is_constant(store, population, parameters))
-      continue;
-    samples.push_back(sample_of(population, i));
+    if (is_compared_by_spread(store, populations[i], parameters)) samples.push_back(sample_of(populations[i], i));
   }
   std::vector<Scores> families(kFamilies);
   const auto of = [&](Family family) -> std::vector<Score>& { return families[static_cast<std::size_t>(family)].all; };

@@ -37,6 +37,13 @@ struct Scores {
                                             const std::vector<Population>& populations,
                                             const JudgeParameters& parameters);
 
+// False for constants and for values of the host.
+[[nodiscard]] bool is_compared_by_spread(const Store& store, const Population& population,
+                                         const JudgeParameters& parameters);
+
+// Returns the standard deviation of a reading's own error, relative to its value, from its 95% interval; 0: unknown.
+[[nodiscard]] double logarithmic_error(const StoredReading& reading);
+
 // Returns 1 if a positive score of such values is worse, -1 if it is better, otherwise 0.
 [[nodiscard]] int worse_sign(const ValueKind& kind);
 

@@ -47,6 +47,7 @@ ValueKind kind_of_link(std::string_view rest, std::string_view unit) {
   ValueKind kind{.better = better_of_unit(unit), .aspects = bit(Aspect::kLinks)};
   kind.link = rest.substr(0, dot);
   kind.attribute = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+  kind.is_of_capacity = kind.attribute == "capacity_fraction";
   return kind;
 }
 

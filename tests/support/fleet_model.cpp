@@ -65,11 +65,16 @@ void FleetModel::add(const std::string& path, const std::string& unit, double ce
   const auto uniform = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random_); };
   ValueModel value{.path = path, .unit = unit, .centre = centre, .part = part};
   value.spread = std::exp(uniform(std::log(0.003), std::log(0.05)));
+  if (shape_.spread > 0) value.spread = shape_.spread;
   value.noise = value.spread * uniform(0.05, 0.3);
   value.of_chip = uniform(0, 0.5);
   value.of_part = uniform(0, 0.6);
   const double kind = uniform(0, 1);
-  value.form = kind < 0.6 ? Form::kNormal : kind < 0.75 ? Form::kHeavy : kind < 0.9 ? Form::kSkewed : Form::kBins;
+  value.population = kind < 0.6    ? Population::kNormal
+                     : kind < 0.75 ? Population::kHeavy
+                     : kind < 0.9  ? Population::kSkewed
+                                   : Population::kBins;
+  if (shape_.population) value.population = *shape_.population;
   value.freedom = uniform(4, 12);
   value.bin_share = uniform(0.25, 0.5);
   value.sign = unit == "cycles" ? 1 : -1;
@@ -80,19 +85,19 @@ void FleetModel::add(const std::string& path, const std::string& unit, double ce
 
 // Mean about 0, standard deviation about 1.
 double FleetModel::own_part(const ValueModel& value) {
-  switch (value.form) {
-    case Form::kHeavy:
+  switch (value.population) {
+    case Population::kHeavy:
       return std::student_t_distribution(value.freedom)(random_) / std::sqrt(value.freedom / (value.freedom - 2));
-    case Form::kSkewed: {
+    case Population::kSkewed: {
       constexpr double kSkew = 0.25;
       return (std::exp(kSkew * normal_(random_)) - 1) / kSkew;
     }
-    case Form::kBins: {
+    case Population::kBins: {
       const double bin = std::bernoulli_distribution(value.bin_share)(random_) ? 1 : 0;
       constexpr double kApart = 1.8;
       return kApart * (bin - value.bin_share) + 0.4 * normal_(random_);
     }
-    case Form::kNormal:
+    case Population::kNormal:
       break;
   }
   return normal_(random_);
@@ -138,6 +143,7 @@ fleet::Run FleetModel::draw_run(const Chip& chip, std::size_t gpu, std::size_t r
       if (fault.gpu != gpu || (fault.is_new && run + 1 < shape_.runs)) continue;
       if (!touches(fault.fault, value.is_memory, value.is_rate, value.path)) continue;
       off += value.spread * value.sign * fault.deviations;
+      off -= value.sign * std::log1p(-fault.fraction);
     }
     if (drifts && value.is_rate) off += value.sign * value.noise * drifting->deviations;
     const double number = value.centre * std::exp(off);

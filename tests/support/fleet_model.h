@@ -1,8 +1,10 @@
 // Fleets that are drawn from a seed, with optional planted faults. Tests hold the fleet analysis to them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,13 +27,21 @@ struct PlantedFault {
   FleetFault fault = FleetFault::kSlowMemory;
   double deviations = 0;  // shift of each affected value
   bool is_new = false;    // only the latest run has it
+  double fraction = 0;    // by how much each affected value is worse in addition: 0.5 halves rates and doubles times
 };
+
+// How the values of a model's chips are distributed.
+enum class Population : std::uint8_t { kNormal, kHeavy, kSkewed, kBins };
+inline constexpr std::array kPopulations = {Population::kNormal, Population::kHeavy, Population::kSkewed,
+                                            Population::kBins};
 
 struct FleetShape {
   std::size_t gpus = 64;
   std::size_t models = 1;
-  std::size_t runs = 1;    // per GPU
-  bool has_links = false;  // nodes of eight GPUs, each with a link to the next
+  std::size_t runs = 1;                  // per GPU
+  bool has_links = false;                // nodes of eight GPUs, each with a link to the next
+  std::optional<Population> population;  // of all values; by default each value draws its own
+  double spread = 0;                     // relative standard deviation of all values; 0: each value draws its own
 };
 
 // Chips of a model differ as real ones do: standard deviations of 0.3% to 5%, with normal, heavy-tailed, skewed or
@@ -53,7 +63,6 @@ class FleetModel {
   }
 
  private:
-  enum class Form : std::uint8_t { kNormal, kHeavy, kSkewed, kBins };
   struct ValueModel {
     std::string path;
     std::string unit;
@@ -63,7 +72,7 @@ class FleetModel {
     double of_chip = 0;  // weight of the factor that a chip's values share; of_part: that a part's values share
     double of_part = 0;
     std::size_t part = 0;
-    Form form = Form::kNormal;
+    Population population = Population::kNormal;
     double freedom = 0;    // degrees of freedom of kHeavy
     double bin_share = 0;  // share of the upper bin of kBins
     double sign = 1;       // 1: higher is worse

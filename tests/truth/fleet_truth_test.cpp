@@ -62,6 +62,37 @@ TEST(FleetTruth, OnePercentOfCleanFleetsHasAFindingAtMost) {
   RecordProperty("alarms", alarms);
 }
 
+// Sizes and distributions of the detection table in docs/fleet.md. GPUTOPO_FLEETS sets the number of fleets of each.
+test::FleetShape uniform_shape(std::size_t gpus, test::Population population, double spread = 0) {
+  return {.gpus = gpus, .has_links = true, .population = population, .spread = spread};
+}
+
+TEST(FleetTruth, OnePercentOfCleanFleetsOfEachSizeAndDistributionHasAFindingAtMost) {
+  const int count = fleets(20);
+  for (const std::size_t gpus : {2, 3, 8, 32}) {
+    for (const test::Population population : test::kPopulations) {
+      for (const double spread : {0.0, 0.007}) {
+        const int alarms = alarms_of(count, 30001, [&](int) { return uniform_shape(gpus, population, spread); });
+        EXPECT_LE(alarms, count / 100) << gpus << " GPUs, distribution " << static_cast<int>(population);
+      }
+    }
+  }
+}
+
+// GPUTOPO_FLEETS=400 truth_tests --gtest_filter=FleetTruth.DISABLED_CleanFleetsOfEverySize
+// --gtest_also_run_disabled_tests
+TEST(FleetTruth, DISABLED_CleanFleetsOfEverySize) {
+  const int count = fleets(40);
+  for (const std::size_t gpus : {2, 3, 4, 5, 8, 12, 16, 24, 32, 48, 64, 100, 150, 300, 1000, 10000}) {
+    std::string row = fmt::format("| {} |", gpus);
+    for (const test::Population population : test::kPopulations) {
+      row += fmt::format(" {} |", alarms_of(count, 30001, [&](int) { return uniform_shape(gpus, population); }));
+    }
+    std::puts(row.c_str());
+    std::fflush(stdout);
+  }
+}
+
 struct Power {
   int found = 0;
   int planted = 0;
@@ -108,6 +139,57 @@ TEST(FleetTruth, FaultsOfThreeDeviationsThatAreNewAreFoundAlways) {
 }
 TEST(FleetTruth, AHalfLinkIsFoundAlways) { expect_found(FleetFault::kHalfLink, 0, 200, 1); }
 TEST(FleetTruth, AnL2OfFewerSlicesIsFoundAlways) { expect_found(FleetFault::kFewerSlices, 3, 200, 1); }
+
+// One GPU whose values of a part, or one value, are worse by a fraction, among chips that spread by 0.7%.
+Power power_of_fraction(FleetFault fault, double fraction, std::size_t gpus, test::Population population, int count) {
+  Power power;
+  for (int fleet = 0; fleet < count; ++fleet) {
+    FleetModel model(uniform_shape(gpus, population, 0.007), static_cast<std::uint64_t>(fleet) + 40001);
+    const std::size_t faulty = gpus / 3;
+    ++power.planted;
+    const test::PlantedFault planted{.gpu = faulty, .fault = fault, .fraction = fraction};
+    for (const fleet::Finding& finding : fleet::judge(model.draw({planted}), kNow).findings) {
+      ++(finding.who.gpu == model.gpu_id(faulty) ? power.found : power.others);
+    }
+  }
+  return power;
+}
+
+TEST(FleetTruth, LargeFaultsAreFoundInSmallFleets) {
+  struct Row {
+    std::size_t gpus;
+    FleetFault fault;
+    double fraction;
+  };
+  for (const auto& [gpus, fault, fraction] :
+       {Row{3, FleetFault::kSlowMemory, 0.5}, Row{3, FleetFault::kOneValue, 0.5}, Row{8, FleetFault::kSlowMemory, 0.15},
+        Row{8, FleetFault::kOneValue, 0.15}, Row{16, FleetFault::kOneValue, 0.5}, Row{32, FleetFault::kOneValue, 0.5},
+        Row{32, FleetFault::kSlowMemory, 0.05}}) {
+    const Power power = power_of_fraction(fault, fraction, gpus, test::Population::kNormal, 20);
+    EXPECT_EQ(power.found, power.planted) << gpus << " GPUs, " << fraction;
+    EXPECT_EQ(power.others, 0) << gpus << " GPUs, " << fraction;
+  }
+}
+
+// The detection table in docs/fleet.md, as LargeFaultsAreFoundInSmallFleets.
+TEST(FleetTruth, DISABLED_PowerInSmallFleets) {
+  const int count = fleets(50);
+  for (const test::Population population : test::kPopulations) {
+    for (const FleetFault fault : {FleetFault::kOneValue, FleetFault::kSlowMemory}) {
+      for (const std::size_t gpus : {2, 3, 5, 8, 16, 32, 100, 300, 1000, 10000}) {
+        std::string row = fmt::format("| {} | {} | {} |", static_cast<int>(population),
+                                      fault == FleetFault::kOneValue ? "one value" : "memory", gpus);
+        for (const double fraction : {0.03, 0.05, 0.1, 0.15, 0.3, 0.5}) {
+          const int of_size = gpus < 1000 ? count : std::max(2, count / 10);
+          const Power power = power_of_fraction(fault, fraction, gpus, population, of_size);
+          row += fmt::format(" {:.0f}% |", 100.0 * power.found / power.planted);
+        }
+        std::puts(row.c_str());
+        std::fflush(stdout);
+      }
+    }
+  }
+}
 
 // The table in docs/fleet.md: GPUTOPO_FLEETS=20 truth_tests --gtest_filter=FleetTruth.DISABLED_Power
 // --gtest_also_run_disabled_tests

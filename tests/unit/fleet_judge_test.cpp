@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -102,7 +103,7 @@ TEST(FleetJudge, ConstantsAreComparedExactlyInSmallGroupsToo) {
   EXPECT_EQ(finding->values.front().basis, Basis::kExact);
   EXPECT_EQ(describe(finding->values.front()), "130, usually 132 (-1.5%)");
   EXPECT_EQ(describe(finding_of(judgement, "gpu3")->values.front()), "no, usually yes");
-  EXPECT_THAT(judgement.groups.front().note, HasSubstr("only values that must be equal"));
+  EXPECT_THAT(judgement.groups.front().note, HasSubstr("values that must be equal"));
 }
 
 TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
@@ -113,6 +114,8 @@ TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
                                     kNow);
   EXPECT_TRUE(judgement.findings.empty());
   EXPECT_EQ(judgement.groups.front().note, "too few GPUs to compare");
+  EXPECT_EQ(judgement.outcome(), Outcome::kNotJudged);
+  EXPECT_EQ(judgement.not_judged, 2u);
 }
 
 TEST(FleetJudge, WhatHalfOfTheGpusHaveIsNoFault) {
@@ -132,6 +135,114 @@ TEST(FleetJudge, AMeasuredWayOfWorkingThatDiffersIsANote) {
                                     kNow);
   EXPECT_TRUE(judgement.findings.empty());
   EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: the value on 1 of 20")));
+}
+
+TEST(FleetJudge, ACacheOfHalfTheSizeIsAFaultAndASlightlySmallerOneANote) {
+  for (const std::size_t gpus : {std::size_t{3}, std::size_t{200}}) {
+    for (const double size : {120e3, 230e3}) {
+      const Judgement judgement = judge(store_of(gpus,
+                                                 [&](std::size_t gpu, fleet::Run& run) {
+                                                   const double value = gpu == 1 ? size : 240e3;
+                                                   run.readings.push_back({.path = "l1.size",
+                                                                           .value = value,
+                                                                           .low = value - 100,
+                                                                           .high = value + 100,
+                                                                           .unit = "B",
+                                                                           .source = "measured"});
+                                                 }),
+                                        kNow);
+      EXPECT_EQ(judgement.findings.size(), size < 200e3 ? 1u : 0u) << gpus << " GPUs, " << size << " B";
+      EXPECT_EQ(judgement.notes.empty(), size < 200e3);
+    }
+  }
+}
+
+TEST(FleetJudge, OneGpuWithHalfTheMemoryBandwidthIsFoundInEverySize) {
+  for (const std::size_t gpus : {3, 4, 8, 16, 32, 100, 300}) {
+    const Judgement judgement = judge(store_of(gpus,
+                                               [](std::size_t gpu, fleet::Run& run) {
+                                                 for (const char* name : {"read_bandwidth", "write_bandwidth"}) {
+                                                   // Spread like a sample of 0.7%.
+                                                   const double off =
+                                                       0.7e-2 * std::sin(static_cast<double>(7 * gpu + 3));
+                                                   run.readings.push_back({.path = std::string("memory.device.") + name,
+                                                                           .value = 4e12 * (gpu == 1 ? 0.5 : 1 + off),
+                                                                           .unit = "B/s",
+                                                                           .source = "measured"});
+                                                 }
+                                               }),
+                                      kNow);
+    ASSERT_EQ(judgement.findings.size(), 1u) << gpus;
+    EXPECT_EQ(judgement.findings.front().who.gpu, "gpu1");
+    EXPECT_EQ(judgement.outcome(), Outcome::kBad);
+  }
+}
+
+// Nights of hosts of four GPUs each. `is_there` says whether a run exists.
+template <typename IsThere>
+Judgement nights(std::size_t hosts, std::int64_t count, const IsThere& is_there) {
+  constexpr std::int64_t kNight = 86400;
+  Store store;
+  for (std::int64_t night = 0; night < count; ++night) {
+    for (std::size_t gpu = 0; gpu < 4 * hosts; ++gpu) {
+      if (!is_there(gpu, night)) continue;
+      fleet::Run run{.host = "host" + std::to_string(gpu / 4),
+                     .gpu = "gpu" + std::to_string(gpu),
+                     .model = "A",
+                     .driver = "1",
+                     .timestamp = kNow - (count - night) * kNight};
+      run.readings = {{.path = "compute.sm_count", .value = 132, .source = "api"}};
+      store.add(run, "file");
+    }
+  }
+  return judge(store, kNow);
+}
+
+TEST(FleetJudge, AGpuThatTheNewestRunOfItsHostLacksIsMissing) {
+  const Judgement judgement = nights(2, 2, [](std::size_t gpu, std::int64_t night) { return gpu != 3 || night == 0; });
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  EXPECT_EQ(judgement.findings.front().who.gpu, "gpu3");
+  EXPECT_THAT(describe(judgement.findings.front().values.front()),
+              HasSubstr("missing on its host: last seen 2030-03-"));
+}
+
+TEST(FleetJudge, AReplacedOrRetiredGpuIsNotMissing) {
+  const auto replaced = [](std::size_t gpu, std::int64_t night) {
+    return gpu == 3 ? night == 0 : gpu == 2 ? night == 1 : true;
+  };
+  EXPECT_TRUE(nights(2, 2, replaced).findings.empty());
+  const auto retired = [](std::size_t gpu, std::int64_t night) { return gpu != 3 || night == 0; };
+  EXPECT_TRUE(nights(2, 40, retired).findings.empty());
+}
+
+TEST(FleetJudge, AHostThatMostOthersOutlastIsMissing) {
+  const Judgement judgement =
+      nights(3, 3, [](std::size_t gpu, std::int64_t night) { return gpu / 4 != 1 || night < 2; });
+  EXPECT_EQ(judgement.findings.size(), 4u);
+  EXPECT_THAT(describe(judgement.findings.front().values.front()), HasSubstr("its host was not measured"));
+  // Hosts that are measured in turn are all there.
+  const auto in_turn = [](std::size_t gpu, std::int64_t night) {
+    return static_cast<std::int64_t>(gpu / 4) == night % 4;
+  };
+  EXPECT_TRUE(nights(4, 8, in_turn).findings.empty());
+}
+
+TEST(FleetJudge, ALoneGpuWithAHealthyLinkIsJudgedAndOneWithASlowLinkIsBad) {
+  for (const double fraction : {0.85, 0.3}) {
+    const Judgement judgement =
+        judge(store_of(1,
+                       [&](std::size_t, fleet::Run& run) {
+                         run.readings.push_back({.path = "link.host0-gpu0.kind", .source = "api", .text = "host"});
+                         run.readings.push_back({.path = "link.host0-gpu0.capacity_fraction",
+                                                 .value = fraction,
+                                                 .low = fraction - 0.01,
+                                                 .high = fraction + 0.01,
+                                                 .source = "measured"});
+                       }),
+              kNow);
+    EXPECT_EQ(judgement.links, 1u);
+    EXPECT_EQ(judgement.outcome(), fraction > 0.5 ? Outcome::kGood : Outcome::kBad);
+  }
 }
 
 TEST(FleetJudge, WhatCouldNotBeFoundOutOnOneGpuIsSaid) {

@@ -310,7 +310,7 @@ fleet::Judgement judgement_of(const std::string& text) {
   where = text;
   odd = others = {odd_value(text), number};
   fleet::Judgement judgement;
-  auto& [runs, all_gpus, hosts, tests, first, last, groups, findings, notes] = judgement;
+  auto& [runs, all_gpus, hosts, tests, first, last, groups, findings, notes, links, not_judged] = judgement;
   groups = {some};
   findings = {finding, finding};
   notes = {text};

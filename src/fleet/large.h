@@ -1,0 +1,22 @@
+// Finds deviations so large that they are faults whatever the distribution of a value. A group of a few GPUs does not
+// show how far its values spread, so no test of rarity alone (score.h) finds them there.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "fleet/population.h"
+#include "fleet/score.h"
+
+namespace gputopo::fleet {
+
+struct LargeDeviation {
+  Score score;                 // `score`: distance from the others in their spreads, positive if higher
+  std::optional<Aspect> part;  // set if several values of one part decide together
+};
+
+[[nodiscard]] std::vector<LargeDeviation> large_deviations(const Store& store, const Members& members,
+                                                           const std::vector<Population>& populations,
+                                                           const JudgeParameters& parameters);
+
+}  // namespace gputopo::fleet
