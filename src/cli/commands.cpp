@@ -31,6 +31,7 @@
 #include "kernel_model/prediction_json.h"
 #include "kernel_model/prediction_svg.h"
 #include "kernel_model/prediction_text.h"
+#include "node/node_topology.h"
 #include "report/compare/published.h"
 #include "report/formats.h"
 #include "report/terminal/coverage.h"
@@ -66,7 +67,7 @@ int run_list() {
   const bool is_all_simulated = std::all_of(
       devices.begin(), devices.end(), [](const DeviceListing& device) { return device.spec.starts_with("sim:"); });
   if (problem.empty() && is_all_simulated) {
-    problem = "neither NVIDIA's driver nor AMD's HIP runtime reports a GPU; all of these are simulated";
+    problem = "neither NVIDIA's driver nor AMD's HIP runtime reports a GPU; all listed devices are simulated";
   }
   if (!problem.empty()) say(fmt::format("gputopo: {}", problem));
   return is_whole ? kExitComplete : kExitIncomplete;
@@ -86,10 +87,29 @@ Topology load_report(const std::string& path) {
   return in_file(path, [&] {
     const std::string text = read_file(path);
     if (is_node_json(text)) {
-      throw FormatError("this is the report of a node; only 'gputopo show' and 'gputopo fleet' accept it");
+      throw FormatError(
+          "this is the report of a node; only 'show', 'check', 'diff', 'get' and 'fleet' accept it; for other "
+          "commands, "
+          "give the report of one of its GPUs");
     }
     return read_json(text);
   });
+}
+
+// Also accepts nodes.
+Topology load_any_report(const std::string& path) {
+  return in_file(path, [&] {
+    const std::string text = read_file(path);
+    return is_node_json(text) ? node::as_topology(read_node_json(text)) : read_json(text);
+  });
+}
+
+// Loads a baseline for `report_path`. A GPU's baseline for a node counts for each of its GPUs.
+Topology load_baseline(const std::string& path, const std::string& report_path) {
+  Topology baseline = load_any_report(path);
+  const std::string report = read_file(report_path);
+  if (!is_node_json(report) || is_node_json(read_file(path))) return baseline;
+  return node::as_topology(node::node_of_alike(in_file(report_path, [&] { return read_node_json(report); }), baseline));
 }
 
 int run_show(const Options& options) {
@@ -117,7 +137,7 @@ void check_page_target(const Options& options) {
 int run_diff(const Options& options) {
   if (is_file(options.diff_html_path)) check_page_target(options);
   std::vector<NamedReport> reports;
-  for (const std::string& path : options.report_paths) reports.push_back({path, load_report(path)});
+  for (const std::string& path : options.report_paths) reports.push_back({path, load_any_report(path)});
   Attempts attempt;
   if (!options.diff_html_path.empty()) {
     const std::string page = diff_to_html(reports);
@@ -137,11 +157,6 @@ const CheckFormat& check_format(const std::string& name) {
                        [&](const CheckFormat& format) { return format.name == name; });
 }
 
-ExitCode exit_code_of(const CheckResult& result, const Options& options) {
-  if (result.outcome() == Outcome::kBad) return kExitFailure;
-  return result.outcome() == Outcome::kGood || options.allows_not_judged ? kExitComplete : kExitIncomplete;
-}
-
 // Measures only what shows whether a GPU is in order.
 int run_quick_check(const Options& options, const Tolerances& tolerances, const CheckFormat& format) {
   Topology baseline = load_report(options.baseline_path);
@@ -155,7 +170,7 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
     CheckResult result = check(report, baseline, tolerances);
     result.notes.push_back(fmt::format(
         "quick check: {} values were measured; the other values of the baseline were not", quick.elements.size()));
-    verdict = exit_code_of(result, options);
+    verdict = exit_code_of(result.outcome(), options.allows_not_judged);
     attempt([&] { print_result(format.render(result, report)); });
   });
   return code == kExitComplete || code == kExitIncomplete ? verdict : code;
@@ -166,10 +181,10 @@ int run_check(const Options& options) {
   const CheckFormat& format = check_format(options.check_format);
   try {
     if (options.quick) return run_quick_check(options, tolerances, format);
-    const Topology topology = load_report(options.report_path);
-    const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
+    const Topology topology = load_any_report(options.report_path);
+    const CheckResult result = check(topology, load_baseline(options.baseline_path, options.report_path), tolerances);
     print_result(format.render(result, topology));
-    return exit_code_of(result, options);
+    return exit_code_of(result.outcome(), options.allows_not_judged);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
@@ -179,12 +194,12 @@ int run_check(const Options& options) {
     const bool is_failure = dynamic_cast<const DeviceError*>(&error) != nullptr;
     if (is_failure && dynamic_cast<const NoGpuError*>(&error) == nullptr) throw;
     say(fmt::format("gputopo: error: nothing was judged: {}", error.what()));
-    return options.allows_not_judged ? kExitComplete : kExitIncomplete;
+    return exit_code_of(Outcome::kNotJudged, options.allows_not_judged);
   }
 }
 
 int run_get(const Options& options) {
-  if (!options.report_path.empty()) return get_of_report(load_report(options.report_path), options.value_path);
+  if (!options.report_path.empty()) return get_of_report(load_any_report(options.report_path), options.value_path);
   return get_of_device(options, [](const Options& request, const std::function<void(const Topology&)>& take) {
     return run_discover(request, [&](const Topology& report, Attempts& attempt) { attempt([&] { take(report); }); });
   });

@@ -192,6 +192,37 @@ TEST(Check, AnAttributeOfALaterVersionIsJudgedByItsUnit) {
   EXPECT_TRUE(violates("ways", "", 100, 101));
 }
 
+TEST(Check, ATolerancePathCountsForOneValueOnly) {
+  const Topology report = scaled(2, "latency", 1.5);
+  const std::string element = report.memory[2].id;
+  EXPECT_EQ(violations(report).size(), 1u);
+  EXPECT_THAT(violations(report, {element + ".latency=60%"}), IsEmpty());
+  EXPECT_EQ(violations(report, {report.memory[0].id + ".latency=60%"}).size(), 1u);
+  EXPECT_EQ(violations(report, {"latency=60%", element + ".latency=1%"}).size(), 1u)
+      << "the path precedes the attribute";
+  for (const char* wrong : {"dream.latency=1%", "l2.dream=1%", "l2.=1%", ".latency=1%"}) {
+    EXPECT_THROW(static_cast<void>(parse_tolerances({wrong})), UsageError) << wrong;
+  }
+  for (const char* right : {"device.pcie_width=0%", "gpu3.l2.latency=1%", "link.gpu0-gpu1.copy_bandwidth=1%"}) {
+    EXPECT_NO_THROW(static_cast<void>(parse_tolerances({right}))) << right;
+  }
+}
+
+TEST(Check, RatesAndClocksHaveTheToleranceOfBandwidths) {
+  const auto report_with = [](const std::string& name, const std::string& unit, double value) {
+    Topology topology = sample_topology();
+    get_or_add(topology.memory[0].attributes, name) = api_value(value, unit);
+    return topology;
+  };
+  for (const auto& [name, unit] : {std::pair("f32", "FLOP/s"), std::pair("sm_clock", "MHz")}) {
+    const auto outcome = [&](double value) {
+      return check(report_with(name, unit, value), report_with(name, unit, 100), default_tolerances()).outcome();
+    };
+    EXPECT_EQ(outcome(98), Outcome::kGood) << name;
+    EXPECT_EQ(outcome(90), Outcome::kBad) << name;
+  }
+}
+
 TEST(Check, AMissingResultIsNeitherGoodNorBad) {
   for (const Reason reason : {Reason::kNotSupported, Reason::kInconclusive, Reason::kTimedOut, Reason::kInterrupted,
                               Reason::kDeviceError, Reason::kDependency, Reason::kDisturbed}) {

@@ -33,9 +33,12 @@ std::string class_of(const Difference& difference) {
   const AttributeInfo* info = info_of(difference);
   switch (info == nullptr ? Quantity::kCount : info->quantity) {
     case Quantity::kLatency:
+    case Quantity::kTime:
       return "LATENCY";
     case Quantity::kBandwidth:
     case Quantity::kThroughput:
+    case Quantity::kRate:
+    case Quantity::kFrequency:
       return "BANDWIDTH";
     case Quantity::kCapacity:
       return "SIZE";
@@ -44,9 +47,17 @@ std::string class_of(const Difference& difference) {
   }
 }
 
+// A path, "gpu0.l2.latency" or for the same value of every GPU "l2.latency", precedes the attribute and the class.
 double tolerance_for(const Difference& difference, const Tolerances& tolerances) {
-  const auto own = tolerances.find(upper(difference.attribute));
-  return own != tolerances.end() ? own->second : tolerances.at(class_of(difference));
+  const std::string group = difference.group == "gpu" ? "device" : difference.group;
+  const std::size_t dot = group.find('.');
+  const std::string of_gpu = group.starts_with("gpu") && dot != std::string::npos ? group.substr(dot + 1) : group;
+  for (const std::string& name : {fmt::format("{}.{}", group, difference.attribute),
+                                  fmt::format("{}.{}", of_gpu, difference.attribute), difference.attribute}) {
+    const auto own = tolerances.find(upper(name));
+    if (own != tolerances.end()) return own->second;
+  }
+  return tolerances.at(class_of(difference));
 }
 
 // Whether the measurement found that the GPU does not have the value, in contrast to finding nothing.
@@ -59,7 +70,8 @@ Outcome outcome_of(const Difference& difference, const Tolerances& tolerances) {
   if (difference.first == nullptr || !difference.first->available()) return Outcome::kGood;  // not in the baseline
   if (difference.second == nullptr) return Outcome::kNotJudged;
   if (!difference.second->available()) return is_absent(*difference.second) ? Outcome::kBad : Outcome::kNotJudged;
-  if (!difference.relative) return Outcome::kBad;
+  // Texts, flags and the like have no distance. A tolerance of 100% accepts any of them.
+  if (!difference.relative) return tolerance_for(difference, tolerances) >= 1 ? Outcome::kGood : Outcome::kBad;
   const bool is_worse = report::change_of(difference) != report::Change::kBetter &&
                         std::abs(*difference.relative) > tolerance_for(difference, tolerances);
   return is_worse ? Outcome::kBad : Outcome::kGood;
@@ -94,12 +106,22 @@ std::string describe(const Difference& difference, const Tolerances& tolerances)
   return text;
 }
 
-}  // namespace
-
-std::string_view to_string(Outcome outcome) {
-  constexpr std::string_view kNames[] = {"good", "bad", "not_judged"};
-  return kNames[static_cast<std::size_t>(outcome)];
+// True for an attribute, or the path of a value: "l2.latency", "device.pcie_width", "gpu0.l2.latency" or
+// "link.gpu0-gpu1.copy_bandwidth".
+bool is_value_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  const std::string_view attribute = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  if (name.starts_with("link.")) return !attribute.empty();
+  if (find_attribute(attribute) == nullptr) return false;
+  if (dot == std::string_view::npos) return true;
+  std::string_view element = name.substr(0, dot);
+  const std::size_t first = element.find('.');
+  if (element.starts_with("gpu") && first != std::string_view::npos) element.remove_prefix(first + 1);
+  return element == "device" || element == "compute" || element.starts_with(fmt::format("{}.", kInstructions)) ||
+         find_element(element) != nullptr;
 }
+
+}  // namespace
 
 Outcome CheckResult::outcome() const {
   if (!violations.empty()) return Outcome::kBad;
@@ -110,19 +132,17 @@ Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}
 
 Tolerances parse_tolerances(const std::vector<std::string>& entries) {
   Tolerances tolerances = default_tolerances();
-  std::vector<std::string> attributes;
-  for (const std::string& name : element_attribute_names()) attributes.push_back(upper(name));
   for (const std::string& entry : entries) {
     const auto refuse = [&](const std::string& why) {
-      throw UsageError(
-          fmt::format("--tolerance '{}': {}; use LATENCY, BANDWIDTH, SIZE, OTHER or the name of an attribute, "
-                      "then '=' and a percentage, as in LATENCY=5%,size=1%",
-                      entry, why));
+      throw UsageError(fmt::format(
+          "--tolerance '{}': {}; use LATENCY, BANDWIDTH, SIZE, OTHER, the name of an attribute or the path of a "
+          "value, then '=' and a percentage, as in LATENCY=5%,size=1%,l2.latency=3%",
+          entry, why));
     };
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos) refuse("the '=' is missing");
     const std::string name = upper(with_current_names(entry.substr(0, equals)));
-    if (!tolerances.contains(name) && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
+    if (!tolerances.contains(name) && !is_value_name(with_current_names(entry.substr(0, equals)))) {
       refuse(fmt::format("unknown name '{}'", entry.substr(0, equals)));
     }
     std::string number = entry.substr(equals + 1);

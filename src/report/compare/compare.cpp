@@ -51,10 +51,17 @@ std::optional<double> relative_of(const Attribute& a, const Attribute& b) {
   return (*b.number() - *a.number()) / std::abs(*a.number());
 }
 
+// An idle link runs at a lower rate, so its current rate says nothing about the GPU.
+bool is_of_moment(std::string_view attribute) {
+  const AttributeInfo* info = find_attribute(attribute);
+  return info != nullptr && info->id == AttributeId::kPcieGeneration;
+}
+
 void compare_attribute(Difference difference, const SideNames& names, Comparison& result) {
   const Attribute* a = difference.first;
   const Attribute* b = difference.second;
   if (left_out(a) || left_out(b) || (!takes_part(a) && !takes_part(b))) return;
+  if (is_of_moment(difference.attribute)) return;
   const bool both = is_known(a) && is_known(b);
   if (is_environment(difference.group, difference.attribute)) {
     if (both && a->value != b->value) {
@@ -139,7 +146,9 @@ void add_notes(const SideNames& names, Comparison& result) {
 bool is_environment(std::string_view group, std::string_view attribute) {
   constexpr AttributeId kEnvironment[] = {AttributeId::kHostCpu, AttributeId::kOs, AttributeId::kDriverVersion};
   const AttributeInfo* info = find_attribute(attribute);
-  return group == "gpu" && info != nullptr && std::ranges::find(kEnvironment, info->id) != std::end(kEnvironment);
+  // "gpu0.device": of a node
+  const bool is_of_device = group == "gpu" || group.ends_with(".device");
+  return is_of_device && info != nullptr && std::ranges::find(kEnvironment, info->id) != std::end(kEnvironment);
 }
 
 const AttributeInfo* info_of(const Difference& difference) {
