@@ -86,17 +86,20 @@ std::string row_of(const std::string& name, const SizesTally& tally) {
 }
 
 constexpr const char* kText = R"(
-Written by `./dev truth`, too: {} of these machines (seeds {} to {}), and the caches that MT4G finds the size of by
-measuring. What this project's method says of them, and what [theirs](methods/change_point.md) says of the same simulated
-GPU (`--method change-point`). *Right*: in the interval, or off by a line or 1%, as above. *Wrong*: any other value,
-flagged or not. *None*: no value. Only sizes that the machine shows count. Of an L2 in partitions all of it is right for
-ours, and one partition for theirs, which finds segments: all of it counts as wrong there. The last column: theirs is off
-by 10% or less.
+`./dev truth` also measures {} of these machines (seeds {} to {}) by the [change-point
+method](methods/change_point.md) of MT4G (`--method change-point`), and compares the sizes of those
+caches that MT4G measures.
 
-The random machines are harder for theirs than real GPUs are. *In range*: the cache is at least twice as large as the
-smallest size that is searched and at most half of the largest, and the cache behind it is larger than that. One set under
-LRU ends in a step, which is what their method looks for. The last row is of the models of real GPUs (machines/), whose
-sizes are the vendors' or were measured by others.
+- *Right*: in the interval, or off by a line or 1%, as above. *Wrong*: any other value, flagged or
+  not. *None*: no value. *Within 10%*: the change-point value is off by 10% or less. Only sizes that
+  the machine shows count.
+- For a partitioned L2, our right answer is the whole L2, and the change-point method's is one
+  partition, since it finds segments; the whole L2 counts as wrong for it.
+- The random machines are harder for the change-point method than real GPUs are. *In range*: the
+  cache is at least twice as large as the smallest size that is searched and at most half of the
+  largest, and the cache behind it is larger than the largest. A cache of one set under LRU ends in
+  a step, which that method looks for. The last row is of the models of real GPUs (machines/), whose
+  sizes are the vendors' or were measured by others.
 
 | cache | sizes | ours: right | wrong | none | change-point: right | wrong | none | within 10% |
 |---|---|---|---|---|---|---|---|---|

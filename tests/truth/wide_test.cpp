@@ -116,36 +116,46 @@ std::string row_of(const std::string& name, const Tiers& tiers) {
 constexpr const char* kPreface =
     R"(# Accuracy
 
-Written by `./dev truth`: {} simulated machines (seeds {} to {}) of a wide prior, and what a discovery says of each
-against what the machine is.
+For everybody who wants to know how far to trust a value: how often gputopo is wrong on simulated
+machines that no method was tuned to. `./dev truth` writes this page. It measures 2000 machines
+(seeds 1 to 2000) and compares each report with the machine.
 
 ## What is drawn
 
-tests/support/wide_machine.cpp draws them; nothing that is hard to measure is left out. Seven machines of ten have the
-memory of an NVIDIA GPU, the others that of an AMD GPU.
+tests/support/wide_machine.cpp draws the machines and leaves out nothing that is hard to measure.
+Seven of ten have the memory hierarchy of an NVIDIA GPU, the others that of an AMD GPU.
 
-- 1 to 304 SMs or CUs, 1 to 8 dies of AMD's; 1 to 256 GiB of memory; every second L2 or so of a size that the driver does
-  not tell.
-- Caches of 512 B to 96 MiB, most of no power of two; lines of 32 to 256 B with every legal sector; 1 to 24 ways, some of
-  32 to 128, some fully associative; LRU, tree pseudo-LRU, FIFO and random replacement, some of uneven choice; modulo,
-  folded and hashed index, some of several lines in a row.
-- One to four caches for global, texture and read-only loads, or none for global ones; constant caches of one or two
-  levels, up to twice what constant arrays hold; L2 in 1 to 8 partitions, far ones 5% to 150% farther; AMD's L3 on half.
-- Memory behind half of these partitions is as much farther, where the line is at home far.
-- Levels 15% to 7 times apart. No TLB, one or two levels: 8 to 512 entries of 64 KiB to 32 MiB, the second 2 to 32
-  times that; misses of 6 to 400 cycles. Instruction caches of one to three levels. What the loop of a chain costs: 0 to
-  8 cycles.
-- Three tiers of noise. Quiet: jitter to 1 cycle, outliers to 0.05%, drift to 0.2%. Mid: to 2.5 cycles, 0.5%, 1%, and to
-  3% of the programs beside a neighbour. Harsh: to 5 cycles, 1.5%, 2% and 12%.
+- 1 to 304 SMs or CUs; on AMD GPUs 1 to 8 dies; 1 to 256 GiB of memory. For about every second L2,
+  the driver reports no size.
+- Caches of 512 B to 96 MiB, most of them no power of two. Lines of 32 to 256 B with every legal
+  sector size. 1 to 24 ways, some caches with 32 to 128 or fully associative. LRU, tree pseudo-LRU,
+  FIFO and random replacement, some with an uneven choice. Modulo, folded and hashed indexes, some
+  with several lines in a row per set.
+- One to four caches for global, texture and read-only loads, or none for global loads. Constant
+  caches of one or two levels, up to twice what constant arrays can hold. L2 in 1 to 8 partitions,
+  with far ones 5% to 150% farther. An L3 on half of the AMD GPUs.
+- For half of the partitioned L2s, memory is also farther if the line's home is the far partition.
+- Levels 15% to 7 times apart. No TLB, or one or two levels: 8 to 512 entries of 64 KiB to 32 MiB
+  each, 2 to 32 times as many in the second, and misses of 6 to 400 cycles. Instruction caches of
+  one to three levels. 0 to 8 cycles for the loop around a chain of loads.
+- Three tiers of noise. Quiet: up to 1 cycle of jitter, 0.05% outliers and 0.2% drift. Mid: up to
+  2.5 cycles, 0.5% and 1%, and another process beside up to 3% of the programs. Harsh: up to 5
+  cycles, 1.5%, 2% and 12%.
 
 ## How it is judged
 
-tests/support/truths.cpp says what is true of a machine. A value is *wrong* (confidently) where the truth is outside its
-95% interval, it is off by more than 2% or a cycle (of latencies), a line or 1% (of sizes), 3% (of penalties) or 5% (of
-bandwidths), and no flag says so; names and counts where they differ at all; a claim that something is not there where it
-is. *Flagged*: wrong, with a flag. *Silent*: without a value where the machine shows one: where its latencies stand apart
-by a tenth and by four times the jitter, and the space is large enough; of the write policy of an L2, where it takes
-writes a quarter faster than what is behind it. *Held*: of the intervals, those that hold the truth.
+tests/support/truths.cpp says what is true of a machine.
+
+- *Wrong* (confidently): the truth is outside the 95% interval, the value is off by more than the
+  limit, and no flag says so. The limit is 2% or a cycle for latencies, a line or 1% for sizes, 3%
+  for penalties and 5% for bandwidths; names and counts must be equal. A claim that an existing
+  cache is absent is wrong, too.
+- *Flagged*: wrong, with a flag.
+- *Silent*: no value, although the machine shows one: its latencies differ by a tenth and by four
+  times the jitter, and the space is large enough. The write policy of an L2 shows if it takes
+  writes a quarter faster than the memory behind it. The percentage is of all values that a machine
+  shows.
+- *Held*: the percentage of intervals that contain the truth.
 
 )";
 
