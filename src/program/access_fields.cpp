@@ -20,10 +20,10 @@ void validate_kind(const AccessProgram& program) {
   const bool constant = program.space == Space::kConstant;
   require(shared || constant || is_global(program.space), "space",
           "must be shared, constant, global or global_bypass_l1");
-  require(!constant || program.op == AccessOp::kLoad, "op", "must be load in space constant");
+  require(!constant || program.op == AccessOp::kLoad, "op", "must be 'load' if space is 'constant'");
   require(!constant || program.bytes <= kConstantBankBytes, "bytes", "exceeds the 64 KiB of constant memory");
   require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
-          "must be load in space global; use global_bypass_l1 for other operations");
+          "must be 'load' if space is 'global'; use space 'global_bypass_l1' for other operations");
   const bool wide_load = program.load_bytes == 4 || program.load_bytes == 8 || program.load_bytes == 16;
   require(program.load_bytes == 0 || (wide_load && shared && program.op == AccessOp::kLoad), "load_bytes",
           "must be 0, or 4, 8 or 16 for loads from shared memory");
@@ -37,7 +37,7 @@ void validate_kind(const AccessProgram& program) {
           "must be a multiple of the word size, at most 1 MiB");
   require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
           "must be a multiple of the word size, and less than the value of bytes");
-  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 unless op is load");
+  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 unless op is 'load'");
   require(program.warps >= 1 && program.warps <= kMaxAccessWarps, "warps", "must be 1 to 32");
   require(
       program.accesses >= kAccessUnroll && program.accesses <= kMaxAccesses && program.accesses % kAccessUnroll == 0,

@@ -51,7 +51,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(std::has_single_bit(array.stagger_window_bytes) && array.stagger_window_bytes <= array.stride_bytes,
           field + ".stagger_window_bytes", "must be a power of two, at most the stride");
   require(array.stagger_bytes == 0 || array.skew_bytes == 0, field + ".stagger_bytes",
-          "must be 0 if the array has a skew");
+          "must be 0 if skew_bytes is not 0");
   if (!array.elements.empty()) {
     require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 if elements are listed");
     std::vector<std::uint32_t> sorted = array.elements;
@@ -79,8 +79,9 @@ void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::s
   require(touched_elements(array, step) <= elements - step.first, field + ".loads",
           "must not extend past the end of the array");
   require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
-          "must cover all elements if the array is skewed");
-  require(array.stagger_bytes == 0 || step.first == 0, field + ".first", "must be 0 if elements are staggered");
+          "must include every element of the array if its skew_bytes is not 0");
+  require(array.stagger_bytes == 0 || step.first == 0, field + ".first",
+          "must be 0 if stagger_bytes of the array is not 0");
   require(array.elements.empty(), field + ".kind", "must not be touch if elements are listed");
 }
 
@@ -90,7 +91,7 @@ void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const 
   const Order order = step.chain == 0 ? array.order : array.second_order;
   require(!array.elements.empty() || order == Order::kShuffled, field + ".kind",
           "must not be touch_chain unless the order is shuffled or elements are listed");
-  require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain if the array is skewed");
+  require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain if skew_bytes of the array is not 0");
 }
 
 // A store step computes each link from the place of the element before or after, so it can write plain arrays only.
@@ -98,7 +99,8 @@ void validate_store(const ChaseArray& array, const ChaseStep& step, const std::s
   require(is_global(array.space), field + ".kind",
           "must not be store in spaces other than global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
-  require(plain, field + ".kind", "must not be store if elements are listed, staggered or skewed");
+  require(plain, field + ".kind",
+          "must not be store if elements are listed, or if stagger_bytes or skew_bytes of the array is not 0");
   require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
           "must not be store unless order is sequential and second_order is reversed");
   require(step.chain == 0, field + ".chain", "must be 0 for store");

@@ -138,8 +138,9 @@ TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
 }
 
 TEST_F(RecordingFile, WithAProgramThatIsNotKnown) {
-  EXPECT_THAT(message_for(recording_of("dance tempo=3", {.data = StreamResult{}})),
-              AllOf(HasSubstr(path_), HasSubstr("does not know"), HasSubstr("dance"), HasSubstr("that made it")));
+  EXPECT_THAT(
+      message_for(recording_of("dance tempo=3", {.data = StreamResult{}})),
+      AllOf(HasSubstr(path_), HasSubstr("does not know"), HasSubstr("dance"), HasSubstr("that made the recording")));
 }
 
 TEST_F(RecordingFile, OfAnAnswerWithItsPlace) {

@@ -101,7 +101,7 @@ TEST_F(LocalTruth, OfShortLinesNoSizeIsTold) {
   machine.caches[0].index = sim::IndexHash::kMixed;
   discover_machine(machine, {"local"});
   EXPECT_EQ(attribute("local", "size").reason, Reason::kInconclusive);
-  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("L1 lines are 32 B"));
+  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("L1 lines have only 32 B"));
   EXPECT_NEAR(number("latency"), test::kL1Cycles, 0.5);
 }
 

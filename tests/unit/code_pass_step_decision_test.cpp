@@ -63,7 +63,7 @@ TEST(PassStep, ThatNoJumpTakesIsSomethingElse) {
   for (const double cycles : {4.0, 40.0}) {
     const auto step = decide_pass_step(passes([&](int blocks, int) { return blocks > 16 ? cycles : 0; }), kJump);
     EXPECT_FALSE(step.value) << cycles;
-    EXPECT_THAT(step.why_not, HasSubstr("does not match the extra time of the jump back"));
+    EXPECT_THAT(step.why_not, HasSubstr("do not match the extra latency of a jump"));
   }
   EXPECT_FALSE(decide_pass_step(passes([](int, int) { return 0; }), kJump).value);
   const auto without_jumps = decide_pass_step(passes([](int blocks, int) { return blocks > 16 ? 10 : 0; }), {});

@@ -193,7 +193,7 @@ TEST(EvictionSearch, SaysWhyItFoundNone) {
     return lines >= 32 * kSets ? rounds : 0;
   };
   EXPECT_EQ(search_evicting_lines(all, 32 * kSets, 1).why_not,
-            "more groups of lines are needed to evict the line than a set can have ways");
+            "evicting the line takes more lines than a set can have ways");
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadProgram{
                         "steps[0].loads must not extend past the end of the array",
                         [](ChaseProgram& p) { p.steps[0] = {.kind = StepKind::kTouch, .loads = 60, .first = 5}; }},
-                    BadProgram{"steps[0].loads must cover all elements",
+                    BadProgram{"steps[0].loads must include every element",
                                [](ChaseProgram& p) {
                                  p.arrays[0].skew_bytes = 32;
                                  p.steps[0] = {.kind = StepKind::kTouch, .loads = 60};

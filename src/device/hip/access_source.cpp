@@ -75,7 +75,7 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
 }
 
 constexpr std::string_view kFill = R"hip(
-// Writes the links of a working set: every thread of the grid takes every so many-th word.
+// Writes the links of a working set. Each thread of the grid takes every n-th word, n being the number of threads.
 KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
   const u64 first = (u64)__builtin_amdgcn_workgroup_id_x() * threads + __builtin_amdgcn_workitem_id_x();
   for (u64 offset = 8 * first; offset < p.bytes; offset += 8ull * blocks * threads) {

@@ -26,7 +26,7 @@ std::string dispatch(std::string_view kind, std::string_view arguments, bool by_
 }
 
 constexpr std::string_view kChaseKernels = R"hip(
-// Until the steps before `index` have ended, on whatever SM. False: they did not.
+// Waits until the steps before `index` have ended on all SMs. Returns false if they did not in time.
 DEVICE bool wait_for_turn(const Task& task, u32 index) {
   const u64 begin = clock();
   while (uniform32(read32(task.turn)) != index) {
@@ -44,7 +44,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
   const u32 sm = hardware_id();
   const bool first_thread = task.thread == 0;
   const u32 block = __builtin_amdgcn_workgroup_id_x();
-  // The task of this block, or the one that wants this SM; the first block there takes it.
+  // Returns the task of this block, or the task for this SM, which the first block on the SM takes.
   u64 at = 0;
   if (by_block) {
     at = tasks + (u64)block * kChaseTask_bytes;
@@ -138,7 +138,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
       }
     }
     barrier();
-    // A touch has ended when all threads have.
+    // A touch ends when all threads have ended.
     if (step.kind == kTouch && first_thread) write64(step.result + kStepRecord_cycles, clock() - begin);
     if (counts) {
       const u64 to = step.result + kStepRecord_end;
@@ -153,7 +153,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
   if (first_thread) end_block(task.result);
 }
 
-// Offset of the element at a position of an order.
+// Returns the offset of the element at a position of an order.
 DEVICE u64 place_of(u64 task, u64 table, u32 reversed, u32 count, u32 position, u64 chain_bytes) {
   u32 element = reversed ? count - 1 - position : position;
   if (table != 0) element = read32(table + 4 * (u64)position);
@@ -163,7 +163,7 @@ DEVICE u64 place_of(u64 task, u64 table, u32 reversed, u32 count, u32 position, 
   return element * stride + skew + stagger + chain_bytes;
 }
 
-// Writes the links of the arrays: blockIdx.y is the array, the threads of its blocks share the elements.
+// Writes the links of the arrays: blockIdx.y selects the array, and the threads of its blocks share the elements.
 KERNEL void fill(u64 tasks, u32 blocks, u32 threads) {
   const u64 task = tasks + (u64)__builtin_amdgcn_workgroup_id_y() * kFillTask_bytes;
   const u64 address = read64(task + kFillTask_address);
@@ -188,7 +188,7 @@ KERNEL void fill(u64 tasks, u32 blocks, u32 threads) {
   }
 }
 
-// Keeps the CUs busy for `ticks` of the wall clock; the first block tells cycles and time, each block where it ran.
+// Keeps the CUs busy for `ticks` of the wall clock. The first block reports cycles and time, each block its CU.
 KERNEL void spin(u64 records, u64 ticks) {
   const u64 record = records + (u64)__builtin_amdgcn_workgroup_id_x() * kBlockRecord_bytes;
   const u64 wall = wall_clock();

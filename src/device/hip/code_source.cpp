@@ -31,7 +31,7 @@ DEVICE u32 stretch_bytes() {{
   asm volatile("s_mov_b32 %0, gputopo_stretch_end - gputopo_stretch" : "=s"(bytes));
   return bytes;
 }}
-// What a pass runs beside the stretch: the loop in front of it and the jump behind it.
+// A pass runs this in addition to the stretch: the loop in front of it and the jump behind it.
 DEVICE u32 loop_bytes() {{
   u32 front, back;
   asm volatile("s_mov_b32 %0, gputopo_stretch - gputopo_pass_end\n"
@@ -39,7 +39,7 @@ DEVICE u32 loop_bytes() {{
   return front + back;
 }}
 
-// How far the stretch lies behind the begin of the lead.
+// Distance of the stretch from the begin of the lead.
 DEVICE u32 stretch_offset() {{
   u32 bytes;
   asm volatile("s_mov_b32 %0, gputopo_stretch - gputopo_lead" : "=s"(bytes));
@@ -113,7 +113,7 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
       "gputopo_stretch_end:\n"
       "s_setpc_b64 s[56:57]\n"
       "gputopo_code_end:\n"
-      // Instructions are fetched ahead of their turn: past the end of what is loaded there may be nothing.
+      // Instructions are fetched in advance, and there may be no memory past the end of the loaded code.
       ".rept 64\n"
       "s_nop 0\n"
       ".endr\n"
@@ -177,7 +177,7 @@ KERNEL void code(Parameters p) {
       } else {
         const u64 begin = clock();
         while (read32(p.turn) <= index) {
-          // The other block never came. The steps that are left run in vain, and the host sees the error.
+          // The other block never came. The remaining steps run without effect, and the host sees the error.
           if (clock() - begin > longest) {
             write32(record + kBlockRecord_error, 1);
             longest = 0;

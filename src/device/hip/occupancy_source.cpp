@@ -21,7 +21,7 @@ DEVICE void stay(Parameters p) {
   const u64 clocks = p.clock_records + block * kClockRecord_bytes;
   if (first_thread) begin_block(record, hardware_id());
   const u64 none = ~0ull >> 1;
-  // A pass takes several steps of the timer: what all moves are multiples of, in powers of two, is the step.
+  // A pass takes several steps of the timer. The step is the largest power of two that divides all differences.
   u64 timer_moves = 0, clock_read = none, clock_bits = 0, seen_timer = 0, seen_cycles = 0;
   u64 last_timer = wall_clock();
   const u64 begin = clock();

@@ -194,9 +194,10 @@ bool runtime_present() {
 
 std::shared_ptr<const Runtime> Runtime::load() {
   if (!kernel_driver_present()) {
-    throw DeviceError(
-        fmt::format("no AMD GPU: the amdgpu kernel module reports none ({}/class/kfd does not exist); load it, {}",
-                    sysfs_root(), kUseSimulation));
+    throw DeviceError(fmt::format(
+        "no AMD GPU: {}/class/kfd does not exist, so the amdgpu kernel module is not loaded or reports no GPU; load "
+        "the module, {}",
+        sysfs_root(), kUseSimulation));
   }
   const Library runtime_library = open_runtime();
   if (runtime_library.handle == nullptr) {

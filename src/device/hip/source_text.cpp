@@ -27,7 +27,7 @@ constexpr std::uint32_t register_field(std::uint32_t id, std::uint32_t bit, std:
 }
 
 constexpr std::string_view kPrelude = R"hip(
-// hiprtc declares functions of its own before this, clock() among them.
+// hiprtc declares its own functions before this text, such as clock().
 namespace gputopo_kernels {
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -35,8 +35,8 @@ typedef unsigned long long u64;
 #define DEVICE static inline __attribute__((device)) __attribute__((always_inline))
 extern __attribute__((shared)) u32 lds[];
 
-// The wait before a reading is for scalar loads that the compiler has begun into the same registers: what is written to
-// them last stays, and scalar loads come back in any order.
+// Scalar loads return in any order. The wait before a reading is for loads into the same registers that the compiler
+// has issued: if one returned later, it would overwrite the reading.
 DEVICE u64 clock() {
   u64 cycles;
   asm volatile("s_waitcnt lgkmcnt(0)\n s_memtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(cycles) : : "memory");
@@ -88,7 +88,7 @@ DEVICE void write32(u64 at, u32 value) {{
 DEVICE void write64(u64 at, u64 value) {{
   asm volatile("global_store_dwordx2 %0, %1, off {0}\n s_waitcnt vmcnt(0)" : : "v"(at), "v"(value) : "memory");
 }}
-// What a word held before it is set to 1.
+// Sets a word to 1 and returns its previous value.
 DEVICE u32 take(u64 at) {{
   return __hip_atomic_exchange((u32*)at, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }}
@@ -117,7 +117,7 @@ DEVICE void end_block(u64 record) {
 }  // namespace
 
 const std::string_view kStartTogether = R"hip(
-// Which of the blocks that take part this one is; from `blocks` on: none, because another has its CU.
+// Returns the number of this block among those that take part; `blocks` or more if another block has its CU.
 DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
   if (p.claims == 0) return __builtin_amdgcn_workgroup_id_x();
   if (first_thread) {
@@ -130,8 +130,8 @@ DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
   return block;
 }
 
-// All blocks go on at the same time. `target` counts the arrivals so far. False in the first thread of a block that the
-// others did not come to in time.
+// Lets all blocks continue at the same time. `target` is the number of arrivals to wait for. Returns false in the first
+// thread of a block if the other blocks did not arrive in time.
 DEVICE bool common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
   bool together = true;
   barrier();

@@ -113,7 +113,7 @@ KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u
   }
   #pragma clang loop unroll(disable)
   for (u32 pass = 0; pass < passes; ++pass) {
-    // A block of many moves on to another tile with each pass, or it would find its own in vL1 again.
+    // If there are many blocks, each moves on to another tile with each pass. Otherwise it would hit its own tile in vL1.
     u64 tile = sliced ? 0 : (block + (u64)pass * shift) % tiles;
     #pragma clang loop unroll(disable)
     for (u64 count = sliced ? tiles : (tiles - block + blocks - 1) / blocks; count != 0; --count) {

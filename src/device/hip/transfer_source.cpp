@@ -32,7 +32,7 @@ KERNEL void read(u64 memory, u64 bytes, u32 passes, u32 word, u64 sink) {
     }
     asm volatile("" : "+v"(sum) : : "memory");
   }
-  // Nobody knows that the sum is not this word.
+  // The compiler cannot know that the sum differs from this word.
   if (sum == word) write32(sink, sum);
 }
 

@@ -50,9 +50,9 @@ void Limits::check(const StreamProgram& program) const {
     check_shared(program.bytes);
     check_shared_per_sm(program.bytes * program.blocks_per_sm);
   } else if (stream_footprint_bytes(program, info_.sm_count) + program.evict_bytes > info_.max_array_bytes) {
-    throw NotSupportedError(fmt::format("a stream over {} bytes exceeds the {} bytes that {} allows; use fewer",
-                                        stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes,
-                                        info_.name));
+    throw NotSupportedError(fmt::format(
+        "a stream with a footprint of {} bytes exceeds the {} bytes that {} allows; use a smaller footprint",
+        stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes, info_.name));
   }
   check_stream_levels(spec_, program, carve_out_for(program));
 }

@@ -102,8 +102,8 @@ void CacheFindings::require_reached_lines(ElementId element) {
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
   throw probe::Inconclusive(fmt::format(
-      "L1 lines have only {} B, but a thread reaches one word in every {} B of local memory: its loads skip "
-      "lines, so footprints do not show the size of the cache",
+      "L1 lines have only {} B, but consecutive words of a thread in local memory are {} B apart; loads of these "
+      "words skip lines, so the footprint of these loads does not show the size of the cache",
       line->bytes, kLocalStrideBytes));
 }
 

@@ -142,22 +142,23 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (caches.empty())
     throw probe::Inconclusive(
-        "the size of the first instruction cache found with straight-line code is not known well enough");
+        "the size of the nearest instruction cache found with straight-line code is not known well enough");
   const probe::CodeJumps& jumps = context.code.jumps();
   const std::size_t level = probe::level_of_cache(context.runner(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive(
-        "jumps through the smallest code are faster than jumps in the first cache found with straight-line code, but "
-        "they show no separate level");
+        "jumps among the fewest blocks of code are faster than jumps that hit the nearest cache found with "
+        "straight-line code, but these faster jumps do not form a level of their own");
   }
   if (level == 0) {
     throw probe::NotPresent(
-        "jumps through growing code show no cache nearer than the first one found with straight-line code");
+        "jumps among a growing number of code blocks show no additional cache before the nearest one found with "
+        "straight-line code");
   }
   if (level > 1) {
     throw probe::Inconclusive(
-        "jumps through growing code show several levels, not one, nearer than the first cache found with straight-line "
-        "code");
+        "jumps among a growing number of code blocks show several additional levels, not one, before the nearest cache "
+        "found with straight-line code");
   }
   return jumps;
 }

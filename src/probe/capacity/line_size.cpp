@@ -41,14 +41,17 @@ Line line_by_packing(ProbeRunner& runner, const Cache& cache, double all_bytes) 
     const auto bytes = static_cast<double>(halves.places.size() * half);
     const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
-    runner.log(
-        fmt::format("line: random halves of {} B blocks: {:.0f} B stay resident together, {:.1f} B of them in a nearer "
-                    "cache; whole lines: {:.0f} B stay resident together",
-                    block, bytes, nearer_bytes, all_bytes));
+    runner.log(fmt::format(
+        "line: if one random half of each {} B block is loaded, {:.0f} B stay resident together, {:.1f} B of them "
+        "in a nearer cache; if whole lines are loaded, {:.0f} B stay resident together",
+        block, bytes, nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
     const std::optional<bool> lines =
         are_halves_separate_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
-    if (!lines) throw Inconclusive("the half blocks that stay resident may be whole lines or halves of lines");
+    if (!lines)
+      throw Inconclusive(
+          "one random half of each memory block was loaded, but the bytes that stay resident do not show whether such "
+          "a half is a whole line or half of a line");
     if (*lines) break;
     line = block;
   }

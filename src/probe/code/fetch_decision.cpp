@@ -34,23 +34,29 @@ double explained_by(const std::vector<double>& cycles, std::size_t period) {
 Decision<std::size_t> decide_fetch_period(const std::vector<double>& cycles, const FetchPeriodParameters& parameters) {
   const auto [least, most] = std::ranges::minmax_element(cycles);
   if (*most - *least < parameters.least_range_cycles) {
-    return {{},
-            {},
-            fmt::format("the offset of the blocks changes the time of a pass by only {:.1f} cycles", *most - *least)};
+    return {
+        {},
+        {},
+        fmt::format("shifting the start address of the code blocks changes the time of one pass through them by only "
+                    "{:.1f} cycles, too little to show the fetch size",
+                    *most - *least)};
   }
   for (std::size_t period = 2; period <= cycles.size() / 2; ++period) {
     const double explained = explained_by(cycles, period);
     if (explained < parameters.explained) continue;
-    return {period,
-            fmt::format("as the offset of the blocks grows, the time of a jump has a period of {} instructions, which "
-                        "explains {:.0f}% of the variance",
-                        period, 100 * explained),
-            {}};
+    return {
+        period,
+        fmt::format("as the start address of the code blocks increases, the time of one pass through them has a period "
+                    "of {} instructions, which explains {:.0f}% of the variance",
+                    period, 100 * explained),
+        {}};
   }
-  return {{},
-          {},
-          fmt::format("as the offset of the blocks grows, the time of a jump has no period of up to {} instructions",
-                      cycles.size() / 2)};
+  return {
+      {},
+      {},
+      fmt::format("as the start address of the code blocks increases, the time of one pass through them has no period "
+                  "of up to {} instructions",
+                  cycles.size() / 2)};
 }
 
 }  // namespace gputopo::probe

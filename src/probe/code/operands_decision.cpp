@@ -261,7 +261,7 @@ OperandCurve read_operand_curve(const std::vector<OperandPasses>& passes, const 
 
 Decision<OperandEdge> find_operand_edge(const OperandCurve& curve, const OperandParameters& parameters) {
   if (!has_step(curve, parameters)) {
-    return {{}, {}, "operations on growing numbers of constants show no step"};
+    return {{}, {}, "the time of an operation shows no step as the number of constants grows"};
   }
   const std::size_t first = first_missing(curve, parameters);
   const std::size_t all = curve.levels[1].first;
@@ -314,12 +314,17 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
 Decision<bool> decide_whole_lines(double near_cycles, double close_cycles, double added_cycles,
                                   const OperandParameters& parameters) {
   const double missed = (near_cycles - close_cycles) / added_cycles;
-  if (missed < parameters.least_miss) return {true, "twice as many operands in the same number of bytes all hit", {}};
+  if (missed < parameters.least_miss)
+    return {true,
+            "all operands still hit if twice as many are spread over the same footprint, so a line holds at least two "
+            "of them",
+            {}};
   return {{},
           {},
-          fmt::format("twice as many operands in the same number of bytes miss {:.1f} times: lines are shorter than {} "
-                      "B, or the time of a pass varies",
-                      missed, kApartOperandBytes)};
+          fmt::format(
+              "if twice as many operands are spread over the same footprint, one pass through them has {:.1f} misses: "
+              "lines are shorter than {} B, or the time of a pass varies",
+              missed, kApartOperandBytes)};
 }
 
 Decision<bool> decide_evicted(double before_cycles, double after_cycles, double all_miss_cycles) {

@@ -119,26 +119,28 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
     if (jump_cycles.empty())
       return {{},
               {},
-              "jumps between distant blocks show no level, so there is no time to compare with the step in the time of "
-              "a pass"};
+              "jumps between distant blocks of code show no level of latency, so the step in the time of one pass "
+              "through the code cannot be compared with the latency of a jump"};
     const bool is_jump = std::ranges::any_of(jump_cycles, [&](double longer) {
       return best->cycles >= parameters.least_part * longer && best->cycles <= parameters.most_part * longer;
     });
     if (best->cycles < parameters.least_cycles || !is_jump) {
-      return {{},
-              {},
-              fmt::format("passes through longer code take {:.1f} cycles more, which is too little or does not match "
-                          "the extra time of the jump back to evicted code",
-                          best->cycles)};
+      return {
+          {},
+          {},
+          fmt::format("one pass through longer code takes {:.1f} extra cycles, which are too few or do not match the "
+                      "extra latency of a jump to code in the next cache",
+                      best->cycles)};
     }
     return {
         best,
-        fmt::format("passes through more than {} instructions take {:.1f} cycles more, which matches the extra time of "
-                    "the jump back to evicted code",
-                    lengths[best->last_before].instructions, best->cycles),
+        fmt::format(
+            "one pass through more than {} instructions takes {:.1f} extra cycles, which match the extra latency of "
+            "a jump to code in the next cache, so longer code does not fit in the nearest cache",
+            lengths[best->last_before].instructions, best->cycles),
         {}};
   }
-  return {{}, {}, "the time of a pass over straight-line code does not rise in a single step"};
+  return {{}, {}, "the time of one pass through straight-line code does not rise in a single step as the code grows"};
 }
 
 bool is_same_step(const PassStep& step, const CodePasses& before, const CodePasses& behind,

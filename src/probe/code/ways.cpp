@@ -39,14 +39,17 @@ std::string doubt_of_stairs(const CodeEdgeCallback& edge_of, const CodeWays& way
   try {
     found = edge_of().ways;
   } catch (const Inconclusive& error) {
-    return fmt::format("unconfirmed: derived only from how fast misses grow beyond the capacity; {}", error.what());
+    return fmt::format(
+        "unconfirmed: derived only from how fast misses increase as the code grows beyond the capacity; {}",
+        error.what());
   } catch (const NotSupportedError&) {
     return {};
   }
   if (found >= ways.interval.low && found <= ways.interval.high) return {};
-  throw Inconclusive(fmt::format(
-      "the rate at which misses grow beyond the capacity shows {} ways, but the steps in which they rise show {}",
-      ways.value, found));
+  throw Inconclusive(
+      fmt::format("as the code grows beyond the capacity, the rate at which misses increase corresponds to {} ways, "
+                  "but the steps of this increase correspond to {} ways",
+                  ways.value, found));
 }
 
 }  // namespace

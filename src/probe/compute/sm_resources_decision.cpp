@@ -182,19 +182,21 @@ Decision<DivergenceCost> decide_divergence(std::span<const DivergenceSample> sam
                                            const SidesParameters& parameters) {
   constexpr std::size_t kFewest = 3;
   if (samples.size() < kFewest)
-    return {.why_not = "fewer than three branches with different numbers of sides were timed"};
+    return {.why_not = "fewer than three branches with different numbers of control paths were timed"};
   const DivergenceSample& first = samples.front();
   const DivergenceSample& last = samples.back();
-  if (last.cycles <= first.cycles) return {.why_not = "a branch with more sides took no longer than one with fewer"};
+  if (last.cycles <= first.cycles)
+    return {.why_not = "a branch with more control paths took no longer than one with fewer"};
   const double of_side = (last.cycles - first.cycles) / (last.sides - first.sides);
   double low = of_side;
   double high = of_side;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const double off = samples[i].cycles - first.cycles - of_side * (samples[i].sides - first.sides);
     if (std::abs(off) > parameters.straight * (last.cycles - first.cycles)) {
-      return {.why_not = fmt::format("the time of a branch with {} sides deviates by {:.0f} cycles from the line "
-                                     "through the times of the fewest and the most sides",
-                                     samples[i].sides, off)};
+      return {.why_not =
+                  fmt::format("the time of a branch with {} control paths deviates by {:.0f} cycles from the line "
+                              "through the times of the branches with the fewest and the most control paths",
+                              samples[i].sides, off)};
     }
     const double between = (samples[i].cycles - samples[i - 1].cycles) / (samples[i].sides - samples[i - 1].sides);
     low = std::min(low, between);

@@ -55,7 +55,7 @@ class EvictionSearch {
       if (!still_evicts(pieces)) return {.why_not = "the lines that evicted this line no longer do"};
       leave_out(pieces);
       if (pieces.size() > parameters_.max_pieces)
-        return {.why_not = "more groups of lines are needed to evict the line than a set can have ways"};
+        return {.why_not = "evicting the line takes more lines than a set can have ways"};
       if (pieces.empty()) return {.why_not = "at the end of the search, the line misses without any eviction"};
       if (count_lines(pieces) <= parameters_.few_lines) return {lines_of(pieces)};
       pieces = halves_of(pieces);

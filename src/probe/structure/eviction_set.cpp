@@ -60,12 +60,12 @@ std::optional<LineGroup> lines_evicting(ProbeRunner& runner, const Cache& cache,
   };
   auto found = search_evicting_lines(missed_rounds, pool.lines, seed);
   if (!found.value) {
-    runner.log(fmt::format("structure: found no lines that evict line {} in {} programs: {}", victim_line, programs,
-                           found.why_not));
+    runner.log(fmt::format("structure: found no lines that evict line {} (after {} measurement programs): {}",
+                           victim_line, programs, found.why_not));
     return std::nullopt;
   }
-  runner.log(fmt::format("structure: {} lines evict line {}, found in {} programs", found.value->size(), victim_line,
-                         programs));
+  runner.log(fmt::format("structure: {} lines evict line {} (found after {} measurement programs)", found.value->size(),
+                         victim_line, programs));
   found.value->push_back(victim_line);
   return std::move(found.value);
 }

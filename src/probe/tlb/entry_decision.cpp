@@ -129,10 +129,11 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
   bool clear = least <= parameters.max_error;
   if (errors_of_pages.size() > 1) {
     const auto& [next, other] = errors_of_pages[1];
-    why += fmt::format("; the next best, {} B, with {:.3f}", other, next);
+    why += fmt::format("; the next best entry size, {} B, has an error of {:.3f}", other, next);
     clear = clear && next >= std::max(parameters.times_as_well * least, least + parameters.least_worse);
   }
-  if (page < blocks.front().bytes) return {0, why + "; but the best size is smaller than every tested block"};
+  if (page < blocks.front().bytes)
+    return {0, why + "; but entries of the best size are smaller than every block of memory that was tested"};
   return {clear ? page : 0, std::move(why)};
 }
 

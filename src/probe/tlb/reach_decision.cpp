@@ -228,9 +228,10 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
                            .why = fmt::format("beyond {} pages, one set after another overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;
-    return {.why = fmt::format("some of {} pages miss, but more pages make no further set overflow, and there is no "
-                               "room to test even more",
-                               edge.exceeds)};
+    return {.why =
+                fmt::format("some of {} pages miss, but no additional set overflows with more pages, and there is no "
+                            "room to test larger numbers of pages",
+                            edge.exceeds)};
   }
   const double begin = growth->begin();
   const bool straight =

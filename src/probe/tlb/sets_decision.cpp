@@ -74,7 +74,10 @@ TlbSetsFound find_even_tlb_sets(const TlbReachFound& reach, std::uint64_t max_pa
     return {{}, fmt::format("not all of {} pages miss, so the sets differ in size", pages)};
   }
   return {std::vector<std::uint32_t>(sets, static_cast<std::uint32_t>(ways)),
-          fmt::format("each further page makes a set of {:.0f} ways miss, and all of {} pages miss", ways, pages)};
+          fmt::format(
+              "each page beyond the reach overflows one set of {:.0f} ways, whose pages then all miss; at {} pages, "
+              "every set overflows and all pages miss",
+              ways, pages)};
 }
 
 }  // namespace gputopo::probe

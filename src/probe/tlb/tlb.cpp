@@ -289,7 +289,8 @@ void look_past_l2(const PageChaser& page_chaser, TlbSurvey& survey) {
     }
     survey = std::move(other);
   } catch (const Inconclusive& error) {
-    page_chaser.runner().log(fmt::format("tlb: loads that memory serves are inconclusive: {}", error.what()));
+    page_chaser.runner().log(
+        fmt::format("tlb: the measurement with loads that memory serves is inconclusive: {}", error.what()));
   }
 }
 

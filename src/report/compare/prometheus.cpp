@@ -104,7 +104,7 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
   add_numbers(topology.device, "device_", "the GPU", "");
   add_numbers(topology.compute, "compute_", "the GPU", "");
   for (const MemoryElement& element : topology.memory) {
-    add_numbers(element.attributes, "", "a memory element",
+    add_numbers(element.attributes, "", "a memory, cache, TLB or data path",
                 fmt::format("element=\"{}\"", prometheus_label(element.id)));
   }
   for (const Instruction& instruction : topology.instructions) {

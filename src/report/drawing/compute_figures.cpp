@@ -285,8 +285,8 @@ std::vector<Chart> detail_curves(const Topology& topology) {
   const Attribute* latency = topology.find_attribute(ElementId::kControl, AttributeId::kBarrierLatency);
   add_checked_line("barrier", numbers_of(latency, "warps_tried"), numbers_of(latency, "cycles_by_warps"), barrier);
   add_unless_flat(std::move(barrier), curves);
-  Chart branch = empty_chart("Branch time over number of sides", "branch_by_sides",
-                             {"sides", ColumnRole::kAxis, "sides of the branch", ""},
+  Chart branch = empty_chart("Branch time over number of control paths", "branch_by_sides",
+                             {"sides", ColumnRole::kAxis, "control paths of the branch", ""},
                              {"branch_cycles", ColumnRole::kValue, "time", kCycles});
   const Attribute* cost = topology.find_attribute(ElementId::kControl, AttributeId::kDivergenceCost);
   add_checked_line("branch", numbers_of(cost, "paths_tried"), numbers_of(cost, "cycles_by_paths"), branch);

@@ -120,10 +120,10 @@ class Lines {
       lack(kKey, "the ratio of memory clock to command clock is known only for HBM and for GDDR5 and later");
       return;
     }
-    comment(fmt::format(
-        "the fourth clock, of DRAM, is that of {}, inferred from a bus width of {} bits; the network and L2 are "
-        "assumed to run at the SM clock",
-        is_hbm ? "HBM" : "GDDR", *bits));
+    comment(
+        fmt::format("the clocks are those of the SM, the network, L2 and DRAM; the DRAM type, {}, is inferred from a "
+                    "bus width of {} bits; the network and L2 are assumed to run at the SM clock",
+                    is_hbm ? "HBM" : "GDDR", *bits));
     give(kKey, fmt::format("{0:.0f}:{0:.0f}:{0:.0f}:{1:.0f}", *core, is_hbm ? *memory : *memory / 2));
   }
 

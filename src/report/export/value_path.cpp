@@ -107,7 +107,7 @@ bool is_field(std::string_view field) {
 }
 
 Attribute bound_of(const Attribute& attribute, const std::optional<double>& bound) {
-  if (!bound) return unavailable(Reason::kNotApplicable, "this value has no interval");
+  if (!bound) return unavailable(Reason::kNotApplicable, "this value has no uncertainty interval (low to high)");
   return {.value = *bound, .unit = attribute.unit, .source = attribute.source};
 }
 

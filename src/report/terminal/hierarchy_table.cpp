@@ -138,7 +138,7 @@ std::string table_text(const HierarchyTable& hierarchy, const std::vector<const 
   std::string legend = marks_legend(used_marks(elements));
   if (hierarchy.has_letters) legend += "; same letter: same cache, -: none";
   if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) {
-    legend += "; L2 cycles: near/far, ns: near";
+    legend += "; L2: cycles near/far, ns near only";
   }
   return render(hierarchy.table, {style.width, style.colour, style.unicode, hierarchy.gap, has_rule}) +
          paint(wrap("", legend, style.width), Tone::kFaint, style.colour);

@@ -245,7 +245,8 @@ constexpr MethodWords kMethods[] = {
      "Straight-line code that consists of branches or calls is timed. The value is the time of each additional branch "
      "or call."},
     {"divergent_paths", "units",
-     "A warp diverges at a branch that has 2 to 32 sides. The time of each additional side is measured."},
+     "A warp diverges at a branch that has 2 to 32 control paths. The time of each additional control path is "
+     "measured."},
 };
 
 }  // namespace
