@@ -89,8 +89,7 @@ Topology load_report(const std::string& path) {
     if (is_node_json(text)) {
       throw FormatError(
           "this is the report of a node; only 'show', 'check', 'diff', 'get' and 'fleet' accept it; for other "
-          "commands, "
-          "give the report of one of its GPUs");
+          "commands, give the report of one of its GPUs");
     }
     return read_json(text);
   });

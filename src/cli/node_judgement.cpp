@@ -55,6 +55,7 @@ int judge_empty_node(const Options& options, const Expectation& expectation, con
 }
 
 void judge_gpus(NodeReport& report) {
+  if (report.gpus.size() < fleet::JudgeParameters{}.least_gpus_for_exact) return;
   fleet::Store store;
   for (const fleet::Run& run : fleet::read_document(node_to_json(report), "node", true).runs) store.add(run, "node");
   constexpr std::int64_t kNoClock = 0;  // all runs are of now

@@ -11,7 +11,7 @@
 
 namespace gputopo::cli {
 
-// What the node should have, from --expect.
+// The hardware that the node should have, from --expect.
 struct Expectation {
   std::vector<node::ExpectedGpus> gpus;
   std::optional<NodeReport> earlier;

@@ -142,12 +142,12 @@ namespace {
 
 std::string csv_row(const Finding& finding, const Group& group, const OutlierValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
-  const bool is_exact = value.basis == Basis::kExact || value.basis == Basis::kCapacity;
   return report::csv_row({finding.who.gpu, finding.who.host, finding.who.name, group.model, group.driver, group.profile,
                           group.simulated ? "true" : "false", finding.where, to_string(value.basis), value.path,
                           is_text ? value.text : field(value.value), is_text ? value.usual_text : field(value.usual),
-                          value.unit, is_exact ? "" : field(value.score), is_exact ? "" : field(value.p_value),
-                          fmt::format("{}", value.worse), value.decides ? "true" : "false"}) +
+                          value.unit, is_certain(value.basis) ? "" : field(value.score),
+                          is_certain(value.basis) ? "" : field(value.p_value), fmt::format("{}", value.worse),
+                          value.decides ? "true" : "false"}) +
          "\n";
 }
 

@@ -22,7 +22,7 @@ Json value_json(const OutlierValue& value) {
     json["value"] = value.text;
     json["usual"] = value.usual_text;
   }
-  if (value.basis != Basis::kExact && value.basis != Basis::kCapacity) {
+  if (!is_certain(value.basis)) {
     json["deviations"] = number_json(value.score);
     json["p_value"] = number_json(value.p_value);
   }

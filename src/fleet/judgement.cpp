@@ -201,7 +201,7 @@ void add_large(const Store& store, const Judged& group, std::map<std::uint32_t, 
 // True if some value differs by enough to matter, so that the finding is no mere curiosity of statistics.
 bool matters(const Finding& finding, const JudgeParameters& parameters) {
   return std::ranges::any_of(finding.values, [&](const OutlierValue& value) {
-    if (value.basis == Basis::kExact || value.basis == Basis::kCapacity) return value.decides;
+    if (is_certain(value.basis)) return value.decides;
     const double least = value.basis == Basis::kChange ? parameters.least_change : parameters.least_difference;
     return !(std::abs(value.value - value.usual) < least * std::abs(value.usual));
   });
@@ -212,8 +212,7 @@ std::vector<Finding> sorted_findings(std::map<std::uint32_t, Finding>&& findings
   std::vector<Finding> result;
   for (auto& [gpu, finding] : findings) {
     std::ranges::stable_sort(finding.values, std::ranges::greater{}, [](const OutlierValue& value) {
-      const bool is_certain = value.basis == Basis::kExact || value.basis == Basis::kCapacity;
-      return std::tuple(value.decides, is_certain, std::abs(value.score));
+      return std::tuple(value.decides, is_certain(value.basis), std::abs(value.score));
     });
     result.push_back(std::move(finding));
   }
@@ -339,8 +338,11 @@ Outcome Judgement::outcome() const {
 Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& parameters) {
   Judgement judgement;
   std::vector<Judged> groups;
-  for (Members& members : groups_of(store, now, judgement)) {
-    Judged& judged = groups.emplace_back(Judged{.members = std::move(members)});
+  std::vector<Members> all_members = groups_of(store, now, judgement);
+  std::vector<std::vector<MissingGpu>> missing = missing_gpus(store, all_members, now);
+  for (std::size_t i = 0; i < all_members.size(); ++i) {
+    Judged& judged =
+        groups.emplace_back(Judged{.members = std::move(all_members[i]), .missing = std::move(missing[i])});
     judged.populations = populations_of(store, judged.members);
     check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
@@ -352,10 +354,6 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
       }
     }
   }
-  std::vector<Members> members;
-  for (const Judged& judged : groups) members.push_back(judged.members);
-  std::vector<std::vector<MissingGpu>> missing = missing_gpus(store, members, now);
-  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].missing = std::move(missing[i]);
   const Thresholds thresholds = thresholds_of(groups, parameters, judgement.tests);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (Finding& finding : findings_of(store, groups[i], i, thresholds, parameters)) {

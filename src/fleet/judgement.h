@@ -55,6 +55,9 @@ enum class Basis : std::uint8_t {
   kCapacity,  // a link carries less than its own hardware should; `usual` is the least healthy fraction
 };
 
+// True for a finding without statistics, which has no score and no p-value.
+[[nodiscard]] constexpr bool is_certain(Basis basis) { return basis == Basis::kExact || basis == Basis::kCapacity; }
+
 struct OutlierValue {
   std::string path;
   std::string unit;

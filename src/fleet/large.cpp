@@ -116,7 +116,7 @@ LargeDeviation found(const Item& item, std::optional<Aspect> part) {
           .part = part};
 }
 
-// Those of the values that deviate together with another one of the same GPU and part, to the same side.
+// Adds values that deviate together with another one of the same GPU and part, to the same side.
 void add_pairs(const std::vector<Item>& items, const std::vector<Population>& populations, const Limits& limits,
                std::vector<LargeDeviation>& result) {
   std::map<std::tuple<std::uint32_t, std::size_t, bool>, std::vector<const Item*>> alike;

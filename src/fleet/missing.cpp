@@ -15,13 +15,12 @@ constexpr std::int64_t kSecondsPerHour = 3600;
 constexpr std::int64_t kOneRun = 6 * kSecondsPerHour;
 // The same for the hosts of a fleet, which may wait for their turn.
 constexpr std::int64_t kOneNight = 12 * kSecondsPerHour;
-// What was last seen longer ago was retired.
+// A GPU or host that was last seen longer ago was retired.
 constexpr std::int64_t kRetired = 30 * 24 * kSecondsPerHour;
 
 struct Seen {
   std::size_t group = 0;
   std::uint32_t gpu = 0;
-  Word id = kNoWord;
   std::int64_t time = 0;  // of its latest run
 };
 
@@ -51,7 +50,7 @@ Hosts hosts_of(const Store& store, const std::vector<Members>& groups, std::int6
     for (std::uint32_t gpu = 0; gpu < groups[group].gpus.size(); ++gpu) {
       const StoredRun& run = store.runs()[groups[group].gpus[gpu].latest];
       if (run.host == kNoWord || !run.timestamp || *run.timestamp > now + kSecondsPerHour) continue;
-      hosts[run.host].gpus.push_back({group, gpu, run.gpu, *run.timestamp});
+      hosts[run.host].gpus.push_back({group, gpu, *run.timestamp});
     }
   }
   return hosts;

@@ -26,7 +26,7 @@ struct ExpectedGpus {
 // One verdict for each expected model. A model counts only names that no longer name claims: "H200 NVL" before "H200".
 [[nodiscard]] std::vector<Verdict> judge_counts(const NodeReport& report, const std::vector<ExpectedGpus>& expected);
 
-// What each GPU and link had in an earlier report of the same node and lacks now: SMs, PCIe lanes, NVLinks, a link.
+// Verdicts on SMs, PCIe lanes and NVLinks that a GPU or link had in an earlier report of the same node and lacks now.
 [[nodiscard]] std::vector<Verdict> judge_against(const NodeReport& report, const NodeReport& earlier);
 
 // GPUs that the PCI bus shows but no driver. `are_restricted`: the process may see only some.

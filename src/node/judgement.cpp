@@ -6,7 +6,6 @@
 #include <array>
 
 #include "node/link_capacity.h"
-#include "report/words/units.h"
 
 namespace gputopo {
 

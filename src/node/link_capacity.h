@@ -28,7 +28,7 @@ struct NvLinkModel {
 };
 [[nodiscard]] std::optional<NvLinkModel> nvlink_model(std::string_view gpu_name);
 
-// What the link could carry if the GPU and its slot ran at their maximum, so that a link trained at a lower rate falls
+// Returns what the link could carry if GPU and slot ran at their maximum, so that a link trained at a lower rate falls
 // short of it. If the slot is unknown, the lanes in use count. Nothing if the driver does not report enough.
 [[nodiscard]] std::optional<LinkCapacity> host_link_capacity(const PciLink& link);
 [[nodiscard]] std::optional<LinkCapacity> peer_link_capacity(const PeerLink& peer, std::string_view gpu_name);

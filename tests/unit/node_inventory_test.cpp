@@ -1,4 +1,4 @@
-// What a node should have and lacks.
+// Hardware that a node should have and lacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
