@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
@@ -175,16 +176,43 @@ std::vector<StreamShape> stream_shapes() {
   return shapes;
 }
 
-// Some targets get the PTX and the instructions of 8.0, 10.0 or 12.0, for which everything is assembled. For such a
-// target a quarter of many kernels suffices to show that the assembler accepts them; each target gets another quarter.
-template <typename T>
-void keep_a_quarter_if_alike(std::vector<T>& kernels, const PtxTarget& target) {
+// Some targets get the PTX and the instructions of 8.0, 10.0 or 12.0, for which everything is assembled. Returns the
+// place of such a target among them.
+std::optional<std::size_t> place_if_alike(const PtxTarget& target) {
   constexpr std::array kAlike = {86, 87, 103, 110, 121};
   const auto* const found = std::ranges::find(kAlike, target.sm);
-  if (found == kAlike.end()) return;
-  std::size_t index = static_cast<std::size_t>(found - kAlike.begin());
+  return found == kAlike.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - kAlike.begin()));
+}
+
+// For such a target a quarter of many kernels suffices to show that the assembler accepts them; each target gets
+// another quarter.
+template <typename T>
+void keep_a_quarter_if_alike(std::vector<T>& kernels, const PtxTarget& target) {
+  const std::optional<std::size_t> place = place_if_alike(target);
+  if (!place) return;
+  std::size_t index = *place;
   std::erase_if(kernels, [&](const T&) { return index++ % 4 != 0; });
 }
+
+const std::vector<PtxTarget> kTargets = {{6, 3, 75},  {7, 0, 80},  {7, 1, 86},  {7, 4, 87},  {7, 8, 89}, {7, 8, 90},
+                                         {8, 6, 100}, {8, 8, 103}, {9, 0, 110}, {8, 7, 120}, {8, 8, 121}};
+
+// Long kernels take seconds to assemble. There are two kinds, and each target like another gets one of them.
+std::vector<PtxTarget> targets_of_long_kernels(std::size_t kind) {
+  std::vector<PtxTarget> targets = kTargets;
+  std::erase_if(targets, [kind](const PtxTarget& target) {
+    const std::optional<std::size_t> place = place_if_alike(target);
+    return place && *place % 2 != kind;
+  });
+  return targets;
+}
+
+std::string name_of_target(const ::testing::TestParamInfo<PtxTarget>& target) {
+  return "sm_" + std::to_string(target.param.sm);
+}
+
+class AssembledCode : public Assembled {};
+class AssembledJumps : public Assembled {};
 
 // All shapes as kernels of one module, with the header of the first and a different name for each kernel.
 TEST_P(Assembled, EveryStreamShape) {
@@ -396,7 +424,7 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
 }
 
 // The stretch is complete, contiguous and in order: blocks of arithmetic that end with one branch each.
-TEST_P(Assembled, CodeKernelsAreStraight) {
+TEST_P(AssembledCode, KernelsAreStraight) {
   const std::string elf = assemble(generate_code_ptx(GetParam()));
   constexpr std::size_t kBlocks = kMaxCodeBlocks;
   const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "lead_code");
@@ -491,7 +519,7 @@ void expect_aligned_jumps(const std::string& elf, const PtxTarget& target) {
   EXPECT_EQ(astray, 0u);
 }
 
-TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
+TEST_P(AssembledJumps, KernelsHaveAllBlocksInOrder) {
   const std::string elf = assemble(generate_jump_ptx(GetParam()));
   expect_jumps_in_order(elf, GetParam());
   SCOPED_TRACE("aligned");
@@ -582,12 +610,9 @@ TEST_P(Assembled, EveryOperation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryTarget, Assembled,
-                         ::testing::Values(PtxTarget{6, 3, 75}, PtxTarget{7, 0, 80}, PtxTarget{7, 1, 86},
-                                           PtxTarget{7, 4, 87}, PtxTarget{7, 8, 89}, PtxTarget{7, 8, 90},
-                                           PtxTarget{8, 6, 100}, PtxTarget{8, 8, 103}, PtxTarget{9, 0, 110},
-                                           PtxTarget{8, 7, 120}, PtxTarget{8, 8, 121}),
-                         [](const auto& target) { return "sm_" + std::to_string(target.param.sm); });
+INSTANTIATE_TEST_SUITE_P(EveryTarget, Assembled, ::testing::ValuesIn(kTargets), name_of_target);
+INSTANTIATE_TEST_SUITE_P(EveryTarget, AssembledCode, ::testing::ValuesIn(targets_of_long_kernels(0)), name_of_target);
+INSTANTIATE_TEST_SUITE_P(EveryTarget, AssembledJumps, ::testing::ValuesIn(targets_of_long_kernels(1)), name_of_target);
 
 }  // namespace
 }  // namespace gputopo::cuda
