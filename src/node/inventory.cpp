@@ -18,6 +18,16 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// True if the name contains the model as whole words: "H200", but not "H20", is part of "NVIDIA H200".
+bool names_model(const std::string& name, const std::string& model) {
+  const auto is_in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = name.find(model); at != std::string::npos; at = name.find(model, at + 1)) {
+    const std::size_t end = at + model.size();
+    if ((at == 0 || !is_in_word(name[at - 1])) && (end == name.size() || !is_in_word(name[end]))) return true;
+  }
+  return false;
+}
+
 std::optional<ExpectedGpus> parse_one(std::string_view text) {
   ExpectedGpus expected;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), expected.count);
@@ -96,11 +106,18 @@ std::vector<Verdict> judge_counts(const NodeReport& report, const std::vector<Ex
   for (const ExpectedGpus& one : by_length) {
     std::uint32_t found = 0;
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
-      if (is_claimed[i] || lower(report.gpus[i].gpu.name).find(lower(one.model)) == std::string::npos) continue;
+      if (is_claimed[i] || !names_model(lower(report.gpus[i].gpu.name), lower(one.model))) continue;
       is_claimed[i] = true;
       ++found;
     }
     verdicts.push_back(verdict_on(found, one));
+  }
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    if (is_claimed[i]) continue;
+    verdicts.push_back({.part = fmt::format("gpu{}", i),
+                        .outcome = Outcome::kBad,
+                        .text = fmt::format("no {} is expected", report.gpus[i].gpu.name),
+                        .next_step = "correct the expectation (--expect)"});
   }
   return verdicts;
 }
@@ -108,9 +125,14 @@ std::vector<Verdict> judge_counts(const NodeReport& report, const std::vector<Ex
 std::vector<Verdict> judge_against(const NodeReport& report, const NodeReport& earlier) {
   std::vector<Verdict> verdicts;
   const std::string date = earlier.timestamp.substr(0, earlier.timestamp.find('T'));
-  for (std::uint32_t i = 0; i < std::min(report.gpus.size(), earlier.gpus.size()); ++i) {
+  for (std::uint32_t i = 0; i < report.gpus.size(); ++i) {
     const NodeGpuReport& now = report.gpus[i];
-    const NodeGpuReport& before = earlier.gpus[i];
+    // Restarts may change the order.
+    const auto same = now.gpu.id.empty() ? earlier.gpus.end()
+                                         : std::ranges::find(earlier.gpus, now.gpu.id,
+                                                             [](const NodeGpuReport& one) { return one.gpu.id; });
+    if (same == earlier.gpus.end() && i >= earlier.gpus.size()) continue;
+    const NodeGpuReport& before = same == earlier.gpus.end() ? earlier.gpus[i] : *same;
     if (now.gpu.name != before.gpu.name) continue;
     compare(i, "PCIe lanes", now.gpu.pci_link.width, before.gpu.pci_link.width, date, verdicts);
     compare(i, "NVLinks", now.gpu.nvlinks, before.gpu.nvlinks, date, verdicts);

@@ -12,7 +12,7 @@
 
 namespace gputopo::node {
 
-// A number of GPUs whose name contains a text.
+// A number of GPUs whose name contains a text, as whole words.
 struct ExpectedGpus {
   std::uint32_t count = 0;
   std::string model;
@@ -23,7 +23,8 @@ struct ExpectedGpus {
 // The models and numbers of an earlier report.
 [[nodiscard]] std::vector<ExpectedGpus> expected_gpus(const NodeReport& earlier);
 
-// One verdict for each expected model. A model counts only names that no longer name claims: "H200 NVL" before "H200".
+// One verdict for each expected model, and one for each GPU of another model. A model counts only names that no longer
+// name claims: "H200 NVL" before "H200".
 [[nodiscard]] std::vector<Verdict> judge_counts(const NodeReport& report, const std::vector<ExpectedGpus>& expected);
 
 // Verdicts on SMs, PCIe lanes and NVLinks that a GPU or link had in an earlier report of the same node and lacks now.

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
+#include <tuple>
 
 #include "node/link_capacity.h"
+#include "node/link_counts.h"
+#include "stats/descriptive.h"
 
 namespace gputopo {
 
@@ -23,21 +28,20 @@ constexpr std::string_view kFraction = "capacity_fraction";
 constexpr std::array<std::string_view, 3> kRates = {"copy_bandwidth", "sm_read_bandwidth", "sm_write_bandwidth"};
 // A rate this far beyond the capacity shows that the traffic takes another link (NVLink-C2C instead of PCIe).
 constexpr double kMostFraction = 1.05;
-constexpr std::string_view kCheckHostLink =
-    "look for PCIe errors in the kernel log, compare 'lspci -vv' (LnkSta) with that of a healthy GPU, and reseat the "
-    "board or its riser";
-constexpr std::string_view kCheckPeerLink =
-    "run 'nvidia-smi nvlink -s' and 'nvidia-smi nvlink -e' (AMD: 'amd-smi xgmi'), and restart the fabric manager";
+// Links of one kind and capacity in a node are equally fast within 5% in all recordings. A link that is slower than
+// this part of the others' median is bad, even if its capacity has room for healthy links that are slower.
+constexpr double kLeastOfOthers = 0.8;
+constexpr std::size_t kLeastOthers = 2;
+// PCIe slots of the last two generations carry a quarter of a board's own rate or more.
+constexpr double kOlderSlots = 0.25;
+// Transfers between GPUs over PCIe pass host bridges, whose rates nobody publishes. A pair that reaches this part of
+// its PCIe links shows that they work.
+constexpr double kLeastOfBridges = 0.5;
 
-Endpoint gpu_end(std::size_t index) { return {EndpointKind::kGpu, static_cast<std::uint32_t>(index)}; }
-
-std::string name_of(const LinkReport& link) { return fmt::format("{} to {}", to_text(link.from), to_text(link.to)); }
-
-const PeerLink* peer_of(const NodeReport& report, const LinkReport& link) {
-  const auto found = std::ranges::find_if(
-      report.peers, [&](const PeerLink& peer) { return peer.from == link.from.index && peer.to == link.to.index; });
-  return found == report.peers.end() ? nullptr : &*found;
+std::string name_of(const Endpoint& from, const Endpoint& to) {
+  return fmt::format("{} to {}", to_text(from), to_text(to));
 }
+std::string name_of(const LinkReport& link) { return name_of(link.from, link.to); }
 
 bool is_host_link(const LinkReport& link) { return link.from.kind != link.to.kind; }
 
@@ -45,20 +49,37 @@ std::size_t gpu_of(const LinkReport& link) {
   return link.from.kind == EndpointKind::kGpu ? link.from.index : link.to.index;
 }
 
-// Whether the link alone bounds its rate: far host memory and peers without an own link also load other parts.
-bool is_bound_by_itself(const NodeReport& report, const LinkReport& link) {
+// The near host memory of each GPU, which takes a search.
+std::vector<Endpoint> near_hosts_of(const NodeReport& report) {
+  std::vector<Endpoint> hosts;
+  for (std::size_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
+    hosts.push_back(near_host(report, gpu, report.gpus[gpu].gpu.numa_node));
+  }
+  return hosts;
+}
+
+// Whether the link alone bounds its rate. Far host memory also loads the links between the host's processors.
+bool is_bound_by_itself(const std::vector<Endpoint>& near_hosts, const LinkReport& link) {
   const std::size_t gpu = gpu_of(link);
-  if (gpu >= report.gpus.size()) return false;  // a caller that wants links only need not list the GPUs
-  if (!is_host_link(link)) return least_healthy_fraction(link.kind).has_value();
-  const Endpoint host = near_host(report, gpu, report.gpus[gpu].gpu.numa_node);
-  return (link.from.kind == EndpointKind::kHost ? link.from : link.to) == host;
+  if (gpu >= near_hosts.size()) return false;  // a caller that wants links only need not list the GPUs
+  if (!is_host_link(link)) return link.to.index < near_hosts.size();
+  return (link.from.kind == EndpointKind::kHost ? link.from : link.to) == near_hosts[gpu];
+}
+
+std::optional<LinkCapacity> host_capacity(const NodeReport& report, std::size_t gpu) {
+  return host_link_capacity(report.gpus[gpu].gpu.pci_link);
 }
 
 std::optional<LinkCapacity> capacity_of(const NodeReport& report, const LinkReport& link) {
-  const NodeGpu& gpu = report.gpus[gpu_of(link)].gpu;
-  if (is_host_link(link)) return host_link_capacity(gpu.pci_link);
-  const PeerLink* peer = peer_of(report, link);
-  return peer == nullptr ? std::nullopt : peer_link_capacity(*peer, gpu.name);
+  if (is_host_link(link)) return host_capacity(report, gpu_of(link));
+  if (least_healthy_fraction(link.kind)) {
+    const PeerLink* peer = find_peer(report, link.from.index, link.to.index);
+    return peer == nullptr ? std::nullopt : peer_link_capacity(*peer, report.gpus[link.from.index].gpu.name);
+  }
+  const auto one = host_capacity(report, link.from.index);
+  const auto other = host_capacity(report, link.to.index);
+  if (!one || !other) return std::nullopt;
+  return one->bytes_per_second < other->bytes_per_second ? one : other;
 }
 
 const Attribute* best_rate(const LinkReport& link) {
@@ -98,144 +119,139 @@ std::string capacity_text(const Attribute& fraction) {
   return known == nullptr ? "its capacity" : *known;
 }
 
-Verdict judge_rate(const LinkReport& link) {
-  Verdict verdict{.part = name_of(link)};
-  const Attribute* fraction = find(link.attributes, kFraction);
-  const std::optional<double> least = least_healthy_fraction(link.kind);
-  if (fraction == nullptr || !fraction->number() || !least) {
-    verdict.text = fraction == nullptr || fraction->detail.empty() ? "the link was not measured" : fraction->detail;
-    verdict.next_step = "measure again with the management library (libnvidia-ml.so.1 or KFD's sysfs) accessible";
-    return verdict;
+// Rates of all links by what must be equal for two of them to be equally fast.
+class Classes {
+ public:
+  explicit Classes(const NodeReport& report) : report_(report), near_hosts_(near_hosts_of(report)) {
+    for (const LinkReport& link : report.links) {
+      const Attribute* rate = is_bound_by_itself(near_hosts_, link) ? best_rate(link) : nullptr;
+      if (rate != nullptr) rates_[class_of(link)].push_back(*rate->number());
+    }
   }
+  [[nodiscard]] const std::vector<Endpoint>& near_hosts() const { return near_hosts_; }
+  // The link's rate over the median rate of the others of its class; nothing if there are too few.
+  [[nodiscard]] std::optional<double> part_of_others(const LinkReport& link) const {
+    const double own = *best_rate(link)->number();
+    const auto found = rates_.find(class_of(link));
+    if (found == rates_.end() || found->second.size() < kLeastOthers + 1) return std::nullopt;
+    std::vector<double> others = found->second;
+    others.erase(std::ranges::find(others, own));
+    return own / stats::median(others);
+  }
+
+ private:
+  using Class = std::tuple<EndpointKind, EndpointKind, std::string, bool, double>;
+  [[nodiscard]] Class class_of(const LinkReport& link) const {
+    const std::optional<LinkCapacity> capacity = capacity_of(report_, link);
+    const auto numa_node = [&](const Endpoint& end) { return report_.gpus[end.index].gpu.numa_node; };
+    const bool is_near = !is_host_link(link) && numa_node(link.from) == numa_node(link.to);
+    return {link.from.kind, link.to.kind, link.kind, is_near, capacity ? capacity->bytes_per_second : 0};
+  }
+  const NodeReport& report_;
+  std::vector<Endpoint> near_hosts_;
+  std::map<Class, std::vector<double>> rates_;
+};
+
+// True if the link may be as fast as its slot: the slot is unknown, no board of the same model is faster, and a slot of
+// an earlier PCIe generation explains the rate.
+bool may_be_slot(const NodeReport& report, const Classes& classes, const LinkReport& link, double reached,
+                 double least) {
+  const NodeGpu& gpu = report.gpus[gpu_of(link)].gpu;
+  if (!is_host_link(link) || (gpu.pci_link.slot_generation_max && gpu.pci_link.slot_width_max)) return false;
+  const bool is_sister_faster = std::ranges::any_of(report.links, [&](const LinkReport& other) {
+    const Attribute* fraction = find(other.attributes, kFraction);
+    return is_host_link(other) && is_bound_by_itself(classes.near_hosts(), other) && fraction != nullptr &&
+           fraction->number() && report.gpus[gpu_of(other)].gpu.name == gpu.name && *fraction->number() >= least;
+  });
+  return !is_sister_faster && reached >= least * kOlderSlots;
+}
+
+Verdict unjudged_rate(const LinkReport& link, const Attribute* fraction) {
+  Verdict verdict{.part = name_of(link)};
+  verdict.text = fraction == nullptr || fraction->detail.empty() ? "the link was not measured" : fraction->detail;
+  verdict.next_step = "measure again with the management library (libnvidia-ml.so.1 or KFD's sysfs) accessible";
+  return verdict;
+}
+
+// A pair of GPUs without an own link.
+Verdict judge_bridged(const Classes& classes, const LinkReport& link) {
+  const Attribute* fraction = find(link.attributes, kFraction);
+  if (fraction == nullptr || !fraction->number()) return unjudged_rate(link, fraction);
+  Verdict verdict{.part = name_of(link)};
+  verdict.text = fmt::format("{:.0f}% of {}, through the host", 100 * *fraction->number(), capacity_text(*fraction));
+  const auto part = classes.part_of_others(link);
+  if (*fraction->number() > kMostFraction) {
+    verdict.text += ": the GPUs have another link than the reported one";
+    verdict.next_step = "measure again with the management library (libnvidia-ml.so.1) accessible";
+  } else if (*fraction->number() >= kLeastOfBridges || (part && *part >= kLeastOfOthers)) {
+    verdict.outcome = Outcome::kGood;
+  } else {
+    verdict.text += ": the rate of the host's bridges is unknown";
+    verdict.next_step = "compare with a healthy node or with a baseline: gputopo check";
+  }
+  return verdict;
+}
+
+Verdict judge_rate(const NodeReport& report, const Classes& classes, const LinkReport& link) {
+  const std::optional<double> least = least_healthy_fraction(link.kind);
+  if (!least) return judge_bridged(classes, link);
+  const Attribute* fraction = find(link.attributes, kFraction);
+  if (fraction == nullptr || !fraction->number()) return unjudged_rate(link, fraction);
   const double reached = *fraction->number();
+  const double most = fraction->high.value_or(reached);
+  Verdict verdict{.part = name_of(link)};
   verdict.text = fmt::format("{:.0f}% of {}", 100 * reached, capacity_text(*fraction));
+  const auto part = classes.part_of_others(link);
   if (reached > kMostFraction) {
     verdict.text += ": the transfers take another link than the reported one";
     verdict.next_step = "compare with a baseline: gputopo check";
-  } else if (reached >= *least) {
+  } else if (reached >= *least && (!part || *part >= kLeastOfOthers)) {
     verdict.outcome = Outcome::kGood;
-  } else if (fraction->high.value_or(reached) >= *least) {
-    verdict.text += fmt::format(" (up to {:.0f}% in some runs): other traffic disturbed it", 100 * *fraction->high);
+  } else if (reached < *least && most >= *least) {
+    verdict.text += fmt::format(" (up to {:.0f}% in some runs): other traffic disturbed it", 100 * most);
     verdict.next_step = "measure again while nothing else uses the link";
+  } else if (reached < *least && may_be_slot(report, classes, link, reached, *least)) {
+    verdict.text += ": the PCIe generation and width of its slot are unknown";
+    verdict.next_step = "if the slot has the board's generation and width, reseat the board; otherwise ignore this";
   } else {
     verdict.outcome = Outcome::kBad;
-    verdict.text += fmt::format("; healthy links reach at least {:.0f}%", 100 * *least);
+    verdict.text += reached < *least ? fmt::format("; healthy links reach at least {:.0f}%", 100 * *least)
+                                     : fmt::format(", {:.0f}% of the other links like it", 100 * *part);
     verdict.next_step = is_host_link(link) ? kCheckHostLink : kCheckPeerLink;
   }
   return verdict;
 }
 
-Verdict missing_link(const Endpoint& from, const Endpoint& to) {
-  return {.part = fmt::format("{} to {}", to_text(from), to_text(to)),
+Verdict judge_link(const NodeReport& report, const Classes& classes, const Endpoint& from, const Endpoint& to) {
+  if (const LinkReport* link = report.link(from, to)) return judge_rate(report, classes, *link);
+  return {.part = name_of(from, to),
           .text = "the link was not measured",
           .next_step = "see the warnings of the report, and measure again"};
-}
-
-void add_host_verdicts(const NodeReport& report, std::vector<Verdict>& verdicts) {
-  for (std::size_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
-    const Endpoint host = near_host(report, gpu, report.gpus[gpu].gpu.numa_node);
-    for (const auto& [from, to] : {std::pair(host, gpu_end(gpu)), std::pair(gpu_end(gpu), host)}) {
-      const LinkReport* link = report.link(from, to);
-      verdicts.push_back(link == nullptr ? missing_link(from, to) : judge_rate(*link));
-    }
-  }
-}
-
-void add_peer_verdicts(const NodeReport& report, std::vector<Verdict>& verdicts) {
-  for (const PeerLink& peer : report.peers) {
-    if (!least_healthy_fraction(peer.kind)) continue;
-    const LinkReport* link = report.link(gpu_end(peer.from), gpu_end(peer.to));
-    verdicts.push_back(link == nullptr ? missing_link(gpu_end(peer.from), gpu_end(peer.to)) : judge_rate(*link));
-  }
-}
-
-// ---- Widths and counts ----
-
-// Lanes of the slot or of sister boards that a GPU does not use. The rate alone cannot show lanes that a board never
-// had, and a link that was trained narrow may still be busy less than it could be.
-std::optional<Verdict> judge_width(const NodeReport& report, std::size_t index) {
-  const NodeGpu& gpu = report.gpus[index].gpu;
-  const PciLink& link = gpu.pci_link;
-  if (!link.width || !link.width_max || *link.width >= *link.width_max) return std::nullopt;
-  std::uint32_t expected = link.slot_width_max ? std::min(*link.width_max, *link.slot_width_max) : 0;
-  for (const NodeGpuReport& other : report.gpus) {
-    if (other.gpu.name == gpu.name) expected = std::max(expected, other.gpu.pci_link.width.value_or(0));
-  }
-  Verdict verdict{.part = to_text(gpu_end(index))};
-  if (*link.width < expected) {
-    verdict.outcome = Outcome::kBad;
-    verdict.text = fmt::format("its PCIe link runs with {} of {} lanes", *link.width, expected);
-    verdict.next_step = kCheckHostLink;
-  } else if (!link.slot_width_max) {
-    verdict.text = fmt::format("its PCIe link runs with {} of {} lanes, and the width of its slot is unknown",
-                               *link.width, *link.width_max);
-    verdict.next_step = "if the slot has more lanes, reseat the board; otherwise ignore this";
-  } else {
-    return std::nullopt;
-  }
-  return verdict;
-}
-
-std::uint32_t switch_links(const NodeReport& report, std::size_t gpu) {
-  std::uint32_t links = 0;
-  for (const PeerLink& peer : report.peers) {
-    if (peer.kind == "nvswitch" && peer.from == gpu) links = std::max(links, peer.lanes.value_or(0));
-  }
-  return links;
-}
-
-// Number of NVLinks that a GPU should have: those that its driver knows, that its model has or that sister boards have.
-std::uint32_t expected_nvlinks(const NodeReport& report, const NodeGpu& gpu, bool has_switch) {
-  std::uint32_t expected = gpu.nvlinks_max.value_or(0);
-  if (!has_switch) return expected;
-  if (const auto model = nvlink_model(gpu.name)) expected = std::max(expected, model->links);
-  for (std::size_t other = 0; other < report.gpus.size(); ++other) {
-    if (report.gpus[other].gpu.name == gpu.name) expected = std::max(expected, switch_links(report, other));
-  }
-  return expected;
-}
-
-std::optional<Verdict> judge_nvlinks(const NodeReport& report, std::size_t index) {
-  const NodeGpu& gpu = report.gpus[index].gpu;
-  const std::uint32_t by_switch = switch_links(report, index);
-  const std::uint32_t links = gpu.nvlinks.value_or(by_switch);
-  const bool has_switch = std::ranges::any_of(report.peers, [&](const PeerLink& peer) {
-    return peer.kind == "nvswitch" && (peer.from == index || peer.to == index);
-  });
-  // Boards without a bridge have links that nothing is connected to.
-  if (links == 0 && !has_switch) return std::nullopt;
-  Verdict verdict{.part = to_text(gpu_end(index))};
-  const std::uint32_t expected = expected_nvlinks(report, gpu, has_switch);
-  if (expected == 0) {
-    verdict.text = fmt::format("{} NVLinks are up; how many its model has is unknown", links);
-    verdict.next_step = "compare with a healthy node";
-  } else if (links < expected) {
-    verdict.outcome = Outcome::kBad;
-    verdict.text = fmt::format("{} of {} NVLinks are up", links, expected);
-    verdict.next_step = kCheckPeerLink;
-  } else {
-    verdict.outcome = Outcome::kGood;
-    verdict.text = fmt::format("all {} NVLinks are up", links);
-  }
-  return verdict;
 }
 
 }  // namespace
 
 void add_capacity_fractions(NodeReport& report) {
+  const std::vector<Endpoint> near_hosts = near_hosts_of(report);
   for (LinkReport& link : report.links) {
-    if (is_bound_by_itself(report, link)) get_or_add(link.attributes, kFraction) = fraction_of(report, link);
+    if (is_bound_by_itself(near_hosts, link)) get_or_add(link.attributes, kFraction) = fraction_of(report, link);
   }
 }
 
 std::vector<Verdict> judge_links(const NodeReport& report) {
+  const Classes classes(report);
   std::vector<Verdict> verdicts;
-  add_host_verdicts(report, verdicts);
-  add_peer_verdicts(report, verdicts);
-  for (std::size_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
-    if (auto verdict = judge_width(report, gpu)) verdicts.push_back(std::move(*verdict));
-    if (auto verdict = judge_nvlinks(report, gpu)) verdicts.push_back(std::move(*verdict));
+  for (std::uint32_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
+    const Endpoint host = classes.near_hosts()[gpu];
+    verdicts.push_back(judge_link(report, classes, host, gpu_end(gpu)));
+    verdicts.push_back(judge_link(report, classes, gpu_end(gpu), host));
   }
+  for (std::uint32_t from = 0; from < report.gpus.size(); ++from) {
+    for (std::uint32_t to = 0; to < report.gpus.size(); ++to) {
+      if (from != to) verdicts.push_back(judge_link(report, classes, gpu_end(from), gpu_end(to)));
+    }
+  }
+  std::ranges::move(judge_link_counts(report), std::back_inserter(verdicts));
   return verdicts;
 }
 

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gputopo/node.h"
 
 namespace gputopo::node {
+
+// How the verdicts of a comparison with the other GPUs of the node begin (cli/node_judgement.h).
+inline constexpr std::string_view kDiffers = "differs from the other GPUs: ";
+inline constexpr std::string_view kNotCompared = "not compared with the other GPUs: ";
 
 // Adds capacity_fraction to each link whose capacity is a bound: those between GPUs, and those with the near host.
 void add_capacity_fractions(NodeReport& report);

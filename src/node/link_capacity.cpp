@@ -24,13 +24,14 @@ std::optional<double> pcie_lane_bytes_per_second(std::uint32_t generation) {
 }
 
 std::optional<NvLinkModel> nvlink_model(std::string_view gpu_name) {
-  // Whitepapers and data sheets of NVIDIA V100, A100, H100, H200 and B200 (SXM boards).
+  // Whitepapers and data sheets of NVIDIA V100, A100, H100, H200, B200 and B300 (SXM boards).
   constexpr std::array kModels{
       NvLinkModel{"V100-SXM", 6, 25e9}, NvLinkModel{"A100-SXM", 12, 25e9},
       NvLinkModel{"A800-SXM", 8, 25e9}, NvLinkModel{"H100 80GB HBM3", 18, 25e9},
       NvLinkModel{"H200", 18, 25e9},    NvLinkModel{"H20", 18, 25e9},
       NvLinkModel{"H800", 8, 25e9},     NvLinkModel{"GB200", 18, 50e9},
-      NvLinkModel{"B200", 18, 50e9},
+      NvLinkModel{"B200", 18, 50e9},    NvLinkModel{"GB300", 18, 50e9},
+      NvLinkModel{"B300", 18, 50e9},
   };
   const auto found = std::ranges::find_if(
       kModels, [gpu_name](const NvLinkModel& model) { return gpu_name.find(model.name) != std::string_view::npos; });
@@ -41,27 +42,28 @@ std::optional<NvLinkModel> nvlink_model(std::string_view gpu_name) {
 }
 
 std::optional<LinkCapacity> host_link_capacity(const PciLink& link) {
-  const auto generation = least(link.generation_max ? link.generation_max : link.generation, link.slot_generation_max);
-  const auto width =
-      link.slot_width_max ? least(link.width_max, link.slot_width_max) : (link.width ? link.width : link.width_max);
+  // What a link runs at now cannot be its own standard: it may be degraded, and idle links run at generation 1.
+  const auto generation = least(link.generation_max, link.slot_generation_max);
+  const auto width = least(link.width_max, link.slot_width_max ? link.slot_width_max : link.width);
   const auto lane = generation ? pcie_lane_bytes_per_second(*generation) : std::nullopt;
-  if (!lane || !width) return std::nullopt;
+  if (!lane || !width || *width == 0) return std::nullopt;
   return LinkCapacity{*lane * *width, fmt::format("PCIe {}.0 x{}", *generation, *width)};
 }
 
 std::optional<LinkCapacity> peer_link_capacity(const PeerLink& peer, std::string_view gpu_name) {
-  if (!peer.lanes || *peer.lanes == 0) return std::nullopt;
+  const auto model = peer.kind.starts_with("nv") ? nvlink_model(gpu_name) : std::nullopt;
+  std::uint32_t lanes = peer.lanes.value_or(0);
+  // A switch joins all links of a GPU.
+  if (!peer.lanes && peer.kind == "nvswitch" && model) lanes = model->links;
   std::optional<double> lane = peer.lane_bytes_per_second;
-  if (!lane && peer.kind.starts_with("nv")) {
-    if (const auto model = nvlink_model(gpu_name)) lane = model->link_bytes_per_second;
-  }
-  if (!lane) return std::nullopt;
-  return LinkCapacity{*lane * *peer.lanes,
-                      fmt::format("{} x {} {}", *peer.lanes, report::human_bandwidth(*lane), peer.kind)};
+  if (!lane && model) lane = model->link_bytes_per_second;
+  if (!lane || lanes == 0) return std::nullopt;
+  return LinkCapacity{*lane * lanes, fmt::format("{} x {} {}", lanes, report::human_bandwidth(*lane), peer.kind)};
 }
 
 std::optional<double> least_healthy_fraction(std::string_view kind) {
-  if (kind == "host" || kind == "nvlink" || kind == "nvswitch") return 0.7;
+  if (kind == "nvlink" || kind == "nvswitch") return 0.8;
+  if (kind == "host") return 0.7;
   if (kind == "xgmi") return 0.5;
   return std::nullopt;
 }

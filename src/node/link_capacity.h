@@ -29,13 +29,14 @@ struct NvLinkModel {
 [[nodiscard]] std::optional<NvLinkModel> nvlink_model(std::string_view gpu_name);
 
 // Returns what the link could carry if GPU and slot ran at their maximum, so that a link trained at a lower rate falls
-// short of it. If the slot is unknown, the lanes in use count. Nothing if the driver does not report enough.
+// short of it. If the slot is unknown, the lanes in use count. Nothing if the driver does not report the GPU's maximum.
 [[nodiscard]] std::optional<LinkCapacity> host_link_capacity(const PciLink& link);
 [[nodiscard]] std::optional<LinkCapacity> peer_link_capacity(const PeerLink& peer, std::string_view gpu_name);
 
 // Smallest healthy fraction of the capacity that a transfer reaches, by kind of link. Healthy ones in the recordings:
-// 84% to 88% for PCIe 5.0 x16 and 88% for 18 NVLinks; one lost lane of two leaves less than half. Links that were never
-// recorded get more room. Nothing: transfers over such links are not bound by the link alone.
+// 84% to 88% for PCIe 5.0 x16 and 88% for 18 NVLinks; one lost lane of two leaves less than half. Hosts differ in what
+// they make of PCIe, so it gets more room, and xGMI, which was never recorded, gets most. Nothing: transfers over such
+// links are not bound by the link alone.
 [[nodiscard]] std::optional<double> least_healthy_fraction(std::string_view kind);
 
 }  // namespace gputopo::node

@@ -10,6 +10,7 @@
 namespace gputopo::node {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -40,7 +41,9 @@ TEST(NodeInventory, AMissingGpuIsBad) {
   EXPECT_THAT(outcomes("2xH200,1xH200 NVL"), ElementsAre(Outcome::kGood, Outcome::kGood));
   EXPECT_THAT(outcomes("3xh200"), ElementsAre(Outcome::kGood));
   EXPECT_THAT(outcomes("4xH200"), ElementsAre(Outcome::kBad));
-  EXPECT_THAT(outcomes("1xA100"), ElementsAre(Outcome::kBad));
+  EXPECT_THAT(outcomes("1xA100"), ElementsAre(Outcome::kBad, Outcome::kBad, Outcome::kBad, Outcome::kBad));
+  EXPECT_THAT(outcomes("3xH20"), Contains(Outcome::kBad));  // whole words only
+  EXPECT_THAT(outcomes("2xH200 NVL"), Contains(Outcome::kBad));
   EXPECT_THAT(outcomes("2xH200"), ElementsAre(Outcome::kBad));  // more than expected
 }
 

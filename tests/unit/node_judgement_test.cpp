@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "node/judgement.h"
 #include "node/link_capacity.h"
 
 namespace gputopo::node {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr Endpoint kHostMemory{EndpointKind::kHost, 0};
 Endpoint gpu(std::uint32_t index) { return {EndpointKind::kGpu, index}; }
@@ -113,10 +117,130 @@ TEST(NodeJudgement, GpusOfAnUnknownModelAreJudgedByTheirDriverOrNotAtAll) {
   for (NodeGpuReport& one : report.gpus) one.gpu.name = "Some GPU";
   EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);  // the rate of a lane is unknown
   for (PeerLink& peer : report.peers) peer.lane_bytes_per_second = 26.5e9;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);  // both may lack some of their links
+  for (NodeGpuReport& one : report.gpus) one.gpu.nvlinks = one.gpu.nvlinks_max = 18;
   EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
   report.gpus[0].gpu.nvlinks = 12;
-  report.gpus[0].gpu.nvlinks_max = 18;
   EXPECT_EQ(with(judged(report), Outcome::kBad).size(), 1u);
+}
+
+// Four A100, each pair joined by four NVLinks.
+NodeReport mesh() {
+  NodeReport report;
+  report.numa_nodes = {{.id = 0}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    NodeGpu one{.spec = "cuda:" + std::to_string(i), .name = "NVIDIA A100-SXM4-40GB", .numa_node = 0};
+    one.pci_link = {.generation = 4, .width = 16, .generation_max = 4, .width_max = 16};
+    report.gpus.push_back({.gpu = one});
+    report.links.push_back({kHostMemory, gpu(i), "host", {{"copy_bandwidth", rate(26e9)}}});
+    report.links.push_back({gpu(i), kHostMemory, "host", {{"copy_bandwidth", rate(26e9)}}});
+    for (std::uint32_t to = 0; to < 4; ++to) {
+      if (to == i) continue;
+      report.peers.push_back({.from = i, .to = to, .kind = "nvlink", .lanes = 4, .is_reachable = true});
+      report.links.push_back({gpu(i), gpu(to), "nvlink", {{"copy_bandwidth", rate(88e9)}}});
+    }
+  }
+  return report;
+}
+
+LinkReport& link_of(NodeReport& report, std::uint32_t from, std::uint32_t to) {
+  return *std::ranges::find_if(report.links,
+                               [&](const LinkReport& link) { return link.from == gpu(from) && link.to == gpu(to); });
+}
+PeerLink& peer_of(NodeReport& report, std::uint32_t from, std::uint32_t to) {
+  return *std::ranges::find_if(report.peers, [&](const PeerLink& peer) { return peer.from == from && peer.to == to; });
+}
+
+std::vector<std::string> parts_of(const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> parts;
+  for (const Verdict& verdict : verdicts) parts.push_back(verdict.part);
+  return parts;
+}
+
+TEST(NodeJudgement, APairThatLostItsNvLinksIsBadAndSoAreItsGpus) {
+  EXPECT_EQ(outcome_of(judged(mesh())), Outcome::kGood);
+  NodeReport report = mesh();
+  for (const auto& [from, to] : {std::pair(0u, 3u), std::pair(3u, 0u)}) {
+    peer_of(report, from, to) = {.from = from, .to = to, .kind = "pcie", .is_reachable = true};
+    link_of(report, from, to) = {gpu(from), gpu(to), "pcie", {{"copy_bandwidth", rate(22e9)}}};
+  }
+  EXPECT_THAT(parts_of(with(judged(report), Outcome::kBad)),
+              UnorderedElementsAre("gpu0", "gpu3", "gpu0 to gpu3", "gpu3 to gpu0"));
+  for (const auto& [from, to] : {std::pair(0u, 3u), std::pair(3u, 0u)}) {
+    peer_of(report, from, to) = {.from = from, .to = to, .kind = "nvlink", .lanes = 2, .is_reachable = true};
+    link_of(report, from, to) = {gpu(from), gpu(to), "nvlink", {{"copy_bandwidth", rate(44e9)}}};
+  }
+  EXPECT_THAT(parts_of(with(judged(report), Outcome::kBad)),
+              UnorderedElementsAre("gpu0", "gpu3", "gpu0 to gpu3", "gpu3 to gpu0"));
+}
+
+TEST(NodeJudgement, BoardsWhoseNvLinksAreAllDownAreBadUnlessTheDriverCannotTell) {
+  NodeReport report = healthy_node();
+  for (PeerLink& peer : report.peers) peer = {.from = peer.from, .to = peer.to, .kind = "pcie"};
+  for (LinkReport& link : report.links) {
+    if (link.kind == "nvswitch") link = {link.from, link.to, "pcie", {{"copy_bandwidth", rate(45e9)}}};
+  }
+  EXPECT_THAT(parts_of(with(judged(report), Outcome::kBad)), ElementsAre("gpu0", "gpu1"));
+  for (PeerLink& peer : report.peers) peer.kind = "";
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);
+  report.gpus.pop_back();
+  report.gpus[0].gpu.nvlinks = 0;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);  // a virtual machine with one GPU has none
+}
+
+TEST(NodeJudgement, ALinkThatIsSlowerThanTheOthersLikeItIsBad) {
+  NodeReport report = mesh();
+  for (PeerLink& peer : report.peers) peer.kind = "xgmi", peer.lane_bytes_per_second = 16e9;
+  for (LinkReport& link : report.links) {
+    if (link.kind == "nvlink") link = {link.from, link.to, "xgmi", {{"copy_bandwidth", rate(48e9)}}};
+  }
+  for (NodeGpuReport& one : report.gpus) one.gpu.name = "AMD Instinct MI300X";
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
+  get_or_add(link_of(report, 1, 2).attributes, "copy_bandwidth") =
+      rate(36e9);  // 56% of the capacity, 75% of the others
+  EXPECT_THAT(parts_of(with(judged(report), Outcome::kBad)), ElementsAre("gpu1 to gpu2"));
+}
+
+TEST(NodeJudgement, PairsThroughTheHostAreJudgedByTheirPcieLinksOrByEachOther) {
+  NodeReport report = healthy_node();
+  for (NodeGpuReport& one : report.gpus) one.gpu.name = "NVIDIA L40S";
+  for (const double bytes_per_second : {45e9, 10e9}) {
+    for (PeerLink& peer : report.peers) peer = {.from = peer.from, .to = peer.to, .kind = "pcie"};
+    for (LinkReport& link : report.links) {
+      if (link.kind != "host") link = {link.from, link.to, "pcie", {{"copy_bandwidth", rate(bytes_per_second)}}};
+    }
+    EXPECT_EQ(outcome_of(judged(report)), bytes_per_second > 40e9 ? Outcome::kGood : Outcome::kNotJudged);
+  }
+}
+
+TEST(NodeJudgement, WhatALinkRunsAtIsNotItsStandard) {
+  NodeReport report = healthy_node();
+  for (LinkReport& link : report.links) {
+    if (link.kind == "host") get_or_add(link.attributes, "copy_bandwidth") = rate(13e9);
+  }
+  for (NodeGpuReport& one : report.gpus) one.gpu.pci_link = {.generation = 3, .width = 16, .width_max = 16};
+  EXPECT_EQ(with(judged(report), Outcome::kNotJudged).size(), 4u);
+  for (NodeGpuReport& one : report.gpus) one.gpu.pci_link = {.generation = 3, .width = 16, .generation_max = 3};
+  EXPECT_EQ(with(judged(report), Outcome::kNotJudged).size(), 4u);
+}
+
+TEST(NodeJudgement, ABoardInAnUnknownSlotOfAnEarlierGenerationIsNotJudged) {
+  NodeReport report = healthy_node();
+  const auto set_rates = [&](double bytes_per_second) {
+    for (LinkReport& link : report.links) {
+      if (link.kind == "host") get_or_add(link.attributes, "copy_bandwidth") = rate(bytes_per_second);
+    }
+  };
+  set_rates(26e9);
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);
+  set_rates(7e9);  // less than a board that needs PCIe 5.0 gets in any slot of the last ten years
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kBad);
+  set_rates(26e9);
+  for (NodeGpuReport& one : report.gpus) {
+    one.gpu.pci_link.slot_generation_max = 5;
+    one.gpu.pci_link.slot_width_max = 16;
+  }
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kBad);
 }
 
 TEST(NodeJudgement, LanesThatTheSlotHasAreMissedAndThoseItNeverHadAreNot) {
