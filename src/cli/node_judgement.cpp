@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "cli/standard_streams.h"
 #include "fleet/document.h"
 #include "fleet/findings.h"
 #include "gputopo/file.h"
 #include "gputopo/inventory.h"
+#include "node/judgement.h"
 #include "node/node_view.h"
 
 namespace gputopo::cli {
@@ -55,23 +57,35 @@ int judge_empty_node(const Options& options, const Expectation& expectation, con
 }
 
 void judge_gpus(NodeReport& report) {
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    if (report.gpus[i].failure.empty()) continue;
+    report.verdicts.push_back({.part = fmt::format("gpu{}", i),
+                               .text = fmt::format("not measured: {}", report.gpus[i].failure),
+                               .next_step = "measure this GPU alone (gputopo --device), and look for its errors in "
+                                            "the kernel log"});
+  }
   if (report.gpus.size() < fleet::JudgeParameters{}.least_gpus_for_exact) return;
   fleet::Store store;
   for (const fleet::Run& run : fleet::read_document(node_to_json(report), "node", true).runs) store.add(run, "node");
-  constexpr std::int64_t kNoClock = 0;  // all runs are of now
-  for (const fleet::Finding& finding : fleet::judge(store, kNoClock).findings) {
-    // Each link has its own verdict.
-    const auto is_of_gpu = [](const fleet::OutlierValue& value) {
-      return value.decides && !value.path.starts_with("link.");
-    };
+  constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max() / 2;  // no run counts as one of the future
+  const fleet::Judgement judgement = fleet::judge(store, kAnyTime);
+  const auto part_of = [](const fleet::GpuName& who) { return who.name.substr(who.name.rfind(' ') + 1); };
+  for (const fleet::NotJudged& one : judgement.not_judged) {
+    if (one.part.ends_with(fleet::kVerdictAttribute) || one.part.empty()) continue;
+    report.verdicts.push_back(
+        {.part = part_of(one.who), .text = fmt::format("{}{}: {}", node::kNotCompared, one.part, one.text)});
+  }
+  for (const fleet::Finding& finding : judgement.findings) {
+    // The node's own verdicts are in the report already.
     std::vector<std::string> texts;
     for (const fleet::OutlierValue& value : finding.values) {
-      if (is_of_gpu(value)) texts.push_back(fmt::format("{} {}", value.path, fleet::describe(value)));
+      if (value.decides && value.basis != fleet::Basis::kVerdict)
+        texts.push_back(fmt::format("{} {}", value.path, fleet::describe(value)));
     }
     if (texts.empty()) continue;
-    report.verdicts.push_back({.part = finding.who.name.substr(finding.who.name.rfind(' ') + 1),
+    report.verdicts.push_back({.part = part_of(finding.who),
                                .outcome = Outcome::kBad,
-                               .text = fmt::format("differs from the other GPUs: {}", fmt::join(texts, "; ")),
+                               .text = fmt::format("{}{}", node::kDiffers, fmt::join(texts, "; ")),
                                .next_step = "measure this GPU again alone (gputopo --device), and compare with "
                                             "gputopo check"});
   }

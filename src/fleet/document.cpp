@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "file/json_text.h"
 #include "file/limits.h"
 #include "file/shown.h"
 #include "fleet/reading.h"
+#include "fleet/value_kind.h"
 #include "gputopo/error.h"
+#include "gputopo/node.h"
 #include "gputopo/report.h"
 #include "model/renames.h"
+#include "node/judgement.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -32,6 +36,13 @@ const Json* list_at(const Json& object, const char* key) {
   if (found == object.end()) return nullptr;
   if (!found->is_array()) throw FormatError(fmt::format("'{}' of the node report is not a list", key));
   return &*found;
+}
+
+// The items of a list; none if there is no list.
+const Json& items_at(const Json& object, const char* key) {
+  static const Json kNone = Json::array();
+  const Json* list = list_at(object, key);
+  return list == nullptr ? kNone : *list;
 }
 
 double number_at(const Json& object, const char* key) {
@@ -70,47 +81,85 @@ struct Node {
   std::string driver;
   bool simulated = false;
   Document document;
-  std::vector<std::optional<std::size_t>> runs;  // run index by GPU of the node
+  std::vector<std::size_t> runs;  // run index by GPU of the node
 };
 
-// A GPU of which only links were measured: its identity and the values that the driver reports.
+// A GPU without a report: only its links were measured, or its measurement failed.
 Run run_without_report(const Json& gpu, const Node& node) {
   Run run{.model = text_at(gpu, "name"), .driver = node.driver, .simulated = node.simulated};
-  for (const char* told : {"pcie_generation", "pcie_width"}) {
-    const double value = number_at(gpu, told);
-    if (std::isnan(value)) continue;
-    run.readings.push_back({.path = fmt::format("device.{}", told), .value = value, .source = "api"});
-  }
+  // The store keeps readings, so that a run without any would be lost.
+  run.readings.push_back({.path = "device.name", .source = "api", .text = run.model});
   return run;
 }
+
+// Adds a verdict to a run. One part may have several, of which the worst counts.
+void add_verdict(const std::string& path, Outcome outcome, std::string_view text, Run& run) {
+  auto found = std::ranges::find(run.readings, path, &Reading::path);
+  if (found == run.readings.end()) {
+    run.readings.push_back({.path = path, .source = std::string(to_string(Outcome::kGood))});
+    found = std::prev(run.readings.end());
+  }
+  if (outcome == Outcome::kGood) return;
+  if (found->source != to_string(Outcome::kBad)) found->source = to_string(outcome);
+  constexpr std::size_t kLongest = limits::kMaxStoreText / 2;
+  text = text.substr(0, kLongest);
+  if (found->text.find(text) != std::string::npos || found->text.size() + text.size() > 2 * kLongest - 2) return;
+  // The node's verdict on a GPU that failed repeats the failure.
+  if (text.find(found->text) != std::string_view::npos) found->text.clear();
+  if (!found->text.empty()) found->text += "; ";
+  found->text += text;
+}
+
+// "gpu3" or "host0".
+bool is_place(std::string_view text) {
+  constexpr std::string_view kHost = "host";
+  return gpu_index(text) || (text.starts_with(kHost) && gpu_index(fmt::format("gpu{}", text.substr(kHost.size()))));
+}
+
+const std::string kDeviceVerdict = fmt::format("device.{}", kVerdictAttribute);
 
 void read_gpu(const Json& gpu, std::size_t index, Node& node) {
   node.runs.emplace_back();
   const std::string spec = text_at(gpu, "spec");
   const auto report = gpu.is_object() ? gpu.find("report") : gpu.end();
-  const std::string failure = text_at(gpu, "failure");
+  std::string failure = text_at(gpu, "failure");
   const bool has_report = gpu.is_object() && report != gpu.end() && report->is_object();
-  const bool is_known = failure.empty() && !text_at(gpu, "name").empty();
-  if (!has_report && !is_known) {
-    node.document.problems.push_back(fmt::format("GPU {} ({}) has no report: {}", index, shown(spec),
-                                                 failure.empty() ? "the node report gives no reason" : shown(failure)));
-    return;
+  if (!has_report && failure.empty() && text_at(gpu, "name").empty()) failure = "the node report gives no reason";
+  if (!has_report && !failure.empty()) {
+    node.document.problems.push_back(fmt::format("GPU {} ({}) has no report: {}", index, shown(spec), shown(failure)));
   }
+  Run run;
   try {
-    Run run = has_report ? run_of(read_json(report->dump(-1, ' ', false, Json::error_handler_t::replace)))
-                         : run_without_report(gpu, node);
-    run.host = node.host;
-    const std::string id = text_at(gpu, "id");
-    run.gpu = id.empty() ? anonymous_id(fmt::format("{}\n{}\n{}", node.host, index, spec)) : id;
-    if (!node.name.empty()) run.name = fmt::format("{} gpu{}", node.name, index);
-    node.runs.back() = node.document.runs.size();
-    node.document.runs.push_back(std::move(run));
+    run = has_report ? run_of(read_json(report->dump(-1, ' ', false, Json::error_handler_t::replace)))
+                     : run_without_report(gpu, node);
   } catch (const FormatError& error) {
     node.document.problems.push_back(fmt::format("GPU {} ({}): {}", index, shown(spec), error.what()));
+    run = run_without_report(gpu, node);
+    failure = fmt::format("its report cannot be read: {}", error.what());
   }
+  // A GPU that could not be measured stays in the fleet, so that it is missed.
+  if (!failure.empty()) {
+    add_verdict(kDeviceVerdict, Outcome::kNotJudged, fmt::format("not measured: {}", failure), run);
+  }
+  // The node judges the width by the slot.
+  std::erase_if(run.readings, [](const Reading& reading) { return reading.path == "device.pcie_width"; });
+  run.host = node.host;
+  const std::string id = text_at(gpu, "id");
+  run.gpu = id.empty() ? anonymous_id(fmt::format("{}\n{}\n{}", node.host, index, spec)) : id;
+  if (!node.name.empty()) run.name = fmt::format("{} gpu{}", node.name, index);
+  node.runs.back() = node.document.runs.size();
+  node.document.runs.push_back(std::move(run));
 }
 
-// Stores the link with the GPU at one of its ends; the source has priority.
+// The run of the GPU at one end of a link; the source has priority. Null if neither end is a GPU of the node.
+Run* run_at(const std::string& from, const std::string& to, Node& node) {
+  for (const std::string& end : {from, to}) {
+    const std::optional<std::size_t> index = gpu_index(end);
+    if (index && *index < node.runs.size()) return &node.document.runs[node.runs[*index]];
+  }
+  return nullptr;
+}
+
 void read_link(const Json& link, Node& node) {
   const std::string from = text_at(link, "from");
   const std::string to = text_at(link, "to");
@@ -119,30 +168,128 @@ void read_link(const Json& link, Node& node) {
     node.document.problems.emplace_back("a link is left out: 'from' or 'to' is missing");
     return;
   }
-  for (const std::string& end : {from, to}) {
-    const std::optional<std::size_t> index = gpu_index(end);
-    if (!index || *index >= node.runs.size() || !node.runs[*index]) continue;
-    Run& run = node.document.runs[*node.runs[*index]];
-    const std::string path = fmt::format("link.{}-{}", from, to);
-    run.readings.push_back({.path = path + ".kind", .source = "api", .text = text_at(link, "kind")});
-    if (attributes == link.end() || !attributes->is_object()) return;
-    for (const auto& [name, attribute] : attributes->items()) {
-      if (attribute.is_object()) run.readings.push_back(link_reading(fmt::format("{}.{}", path, name), attribute));
-    }
+  Run* run = run_at(from, to, node);
+  if (run == nullptr) {
+    node.document.problems.push_back(
+        fmt::format("the link {}-{} is left out: neither end is a GPU of the node", shown(from), shown(to)));
     return;
   }
-  node.document.problems.push_back(
-      fmt::format("the link {}-{} is left out: neither end is a GPU with a report", shown(from), shown(to)));
+  const std::string path = fmt::format("link.{}-{}", from, to);
+  run->readings.push_back({.path = path + ".kind", .source = "api", .text = text_at(link, "kind")});
+  if (attributes == link.end() || !attributes->is_object()) return;
+  for (const auto& [name, attribute] : attributes->items()) {
+    if (!attribute.is_object() || name == kVerdictAttribute) continue;
+    run->readings.push_back(link_reading(fmt::format("{}.{}", path, name), attribute));
+  }
 }
 
 // Stores the lane count between two GPUs, as the driver reports it, beside the link of the same ends.
 void read_peer(const Json& peer, Node& node) {
   const std::string from = text_at(peer, "from");
-  const std::optional<std::size_t> index = gpu_index(from);
+  const std::string to = text_at(peer, "to");
   const double lanes = peer.is_object() ? number_at(peer, "lanes") : std::nan("");
-  if (std::isnan(lanes) || !index || *index >= node.runs.size() || !node.runs[*index]) return;
-  node.document.runs[*node.runs[*index]].readings.push_back(
-      {.path = fmt::format("link.{}-{}.lanes", from, text_at(peer, "to")), .value = lanes, .source = "api"});
+  Run* run = std::isnan(lanes) ? nullptr : run_at(from, from, node);
+  if (run == nullptr) return;
+  run->readings.push_back({.path = fmt::format("link.{}-{}.lanes", from, to), .value = lanes, .source = "api"});
+}
+
+// Stores a verdict with the GPU that it is about, or with the first one of the node.
+void add_verdict(const Verdict& verdict, Node& node) {
+  const std::string text = verdict.text + (verdict.next_step.empty() ? "" : ": " + verdict.next_step);
+  constexpr std::string_view kTo = " to ";
+  const std::size_t to = verdict.part.find(kTo);
+  if (to != std::string::npos) {
+    const std::string from = verdict.part.substr(0, to);
+    const std::string end = verdict.part.substr(to + kTo.size());
+    const bool are_places = is_place(from) && is_place(end);
+    if (Run* run = are_places ? run_at(from, end, node) : nullptr) {
+      return add_verdict(fmt::format("link.{}-{}.{}", from, end, kVerdictAttribute), verdict.outcome, text, *run);
+    }
+  } else if (Run* run = run_at(verdict.part, verdict.part, node)) {
+    return add_verdict(kDeviceVerdict, verdict.outcome, text, *run);
+  }
+  if (node.document.runs.empty()) {
+    node.document.problems.push_back(fmt::format("{}: {}", shown(verdict.part), shown(text)));
+    return;
+  }
+  add_verdict(fmt::format("node.{}", kVerdictAttribute), verdict.outcome, fmt::format("{}: {}", verdict.part, text),
+              node.document.runs.front());
+}
+
+Verdict verdict_of(const Json& json) {
+  Verdict verdict{
+      .part = text_at(json, "part"), .text = text_at(json, "text"), .next_step = text_at(json, "next_step")};
+  const std::string outcome = text_at(json, "outcome");
+  if (outcome == to_string(Outcome::kGood)) verdict.outcome = Outcome::kGood;
+  if (outcome == to_string(Outcome::kBad)) verdict.outcome = Outcome::kBad;
+  return verdict;
+}
+
+bool is_by_comparison(const Verdict& verdict) {
+  return verdict.text.starts_with(node::kDiffers) || verdict.text.starts_with(node::kNotCompared);
+}
+
+// Stores what must be equal for two links to be equally fast. Far host memory is a class of its own, and so are pairs
+// through the host whose GPUs are near different memories.
+void add_class(const NodeReport& report, const LinkReport& link, Node& node) {
+  const std::string from = to_text(link.from);
+  const std::string to = to_text(link.to);
+  Run* run = run_at(from, to, node);
+  if (run == nullptr) return;
+  const Attribute* fraction = find(link.attributes, "capacity_fraction");
+  const Value* capacity = fraction == nullptr ? nullptr : fraction->find_detail("capacity");
+  const auto* text = capacity == nullptr ? nullptr : std::get_if<std::string>(capacity);
+  std::string of_link = text != nullptr ? *text : fraction == nullptr ? "far" : "unknown";
+  const bool are_gpus = link.from.kind == link.to.kind;
+  if (are_gpus && (link.kind.empty() || link.kind == "pcie")) {
+    const auto numa_node = [&](const Endpoint& end) { return report.gpus[end.index].gpu.numa_node; };
+    if (std::max(link.from.index, link.to.index) < report.gpus.size() && numa_node(link.from) != numa_node(link.to)) {
+      of_link += ", far";
+    }
+  }
+  run->readings.push_back(
+      {.path = fmt::format("link.{}-{}.{}", from, to, kCapacity), .source = "inferred", .text = std::move(of_link)});
+}
+
+// Adds the verdicts of the document, except those of comparisons, which the fleet makes itself. Returns whether links
+// are among them.
+bool take_verdicts(const Json& json, Node& node) {
+  const auto judgement = json.find("judgement");
+  if (judgement == json.end() || !judgement->is_object()) return false;
+  bool has_links = false;
+  for (const Json& one : items_at(*judgement, "verdicts")) {
+    const Verdict verdict = verdict_of(one);
+    has_links = has_links || verdict.part.find(" to ") != std::string::npos;
+    if (!is_by_comparison(verdict)) add_verdict(verdict, node);
+  }
+  return has_links;
+}
+
+// Judges the links of a document, because older versions judged less.
+void judge_links(Json json, Node& node) {
+  constexpr std::size_t kMostLinks = 8192;
+  constexpr std::size_t kMostGpus = 128;
+  constexpr std::size_t kMostMemories = 64;
+  // Links need no reports of GPUs, and a damaged report must not cost the links.
+  for (Json& gpu : json["gpus"]) {
+    if (gpu.is_object()) gpu.erase("report");
+  }
+  json.erase("judgement");
+  json["together"] = Json::object();
+  try {
+    NodeReport report = read_node_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (report.gpus.size() > kMostGpus || report.links.size() > kMostLinks ||
+        report.numa_nodes.size() > kMostMemories) {
+      throw FormatError("it has more GPUs, links or memories than any node");
+    }
+    node::add_capacity_fractions(report);
+    for (const LinkReport& link : report.links) add_class(report, link, node);
+    for (const Verdict& verdict : node::judge_links(report)) add_verdict(verdict, node);
+  } catch (const FormatError& error) {
+    const std::string problem = fmt::format("the links are not judged: {}", error.what());
+    node.document.problems.push_back(problem);
+    add_verdict({.part = "node", .text = problem}, node);
+  }
 }
 
 Document read_node(const Json& json, const std::string& place, bool keep_names) {
@@ -164,12 +311,10 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
   const Json* gpus = list_at(json, "gpus");
   if (gpus == nullptr) throw FormatError("the node report has no 'gpus'");
   for (std::size_t i = 0; i < gpus->size(); ++i) read_gpu((*gpus)[i], i, node);
-  if (const Json* links = list_at(json, "links")) {
-    for (const Json& link : *links) read_link(link, node);
-  }
-  if (const Json* peers = list_at(json, "peers")) {
-    for (const Json& peer : *peers) read_peer(peer, node);
-  }
+  for (const Json& link : items_at(json, "links")) read_link(link, node);
+  for (const Json& peer : items_at(json, "peers")) read_peer(peer, node);
+  const bool has_verdicts_on_links = take_verdicts(json, node);
+  if (has_verdicts_on_links || !items_at(json, "links").empty()) judge_links(json, node);
   const std::optional<std::int64_t> timestamp = parse_timestamp(text_at(json, "timestamp"));
   for (Run& run : node.document.runs) {
     if (!run.timestamp) run.timestamp = timestamp;

@@ -36,14 +36,15 @@ std::string plural(std::size_t count, std::string_view noun) {
 constexpr std::size_t kShownValues = 6;
 constexpr std::string_view kOkHelp = "1 if every GPU of the fleet was judged and none is an outlier, else 0.";
 
+std::string head_of(const GpuName& who) {
+  if (!who.name.empty()) return fmt::format("{} ({})", who.name, who.gpu);
+  return who.host.empty() ? who.gpu : fmt::format("{} on host {}", who.gpu, who.host);
+}
+
 void add_finding(const Judgement& judgement, const Finding& finding, const TerminalStyle& style, bool everything,
                  std::string& text) {
   const Group& group = judgement.groups[finding.who.group];
-  std::string head = sanitized_line(called(finding.who));
-  if (!finding.who.name.empty()) head += fmt::format(" ({})", sanitized_line(finding.who.gpu));
-  if (!finding.who.host.empty() && finding.who.name.empty()) {
-    head += fmt::format(" on host {}", sanitized_line(finding.who.host));
-  }
+  std::string head = sanitized_line(head_of(finding.who));
   if (judgement.groups.size() > 1) head += ", " + sanitized_line(group_title(group));
   const std::string what = finding.where.empty() ? plural(finding.values.size(), "value") : finding.where;
   text += report::wrap(report::paint("outlier: ", Tone::kAlert, style.colour), fmt::format("{}: {}", head, what),
@@ -56,6 +57,20 @@ void add_finding(const Judgement& judgement, const Finding& finding, const Termi
   }
   if (shown < finding.values.size()) {
     text += fmt::format("     and {} more; --long shows all\n", finding.values.size() - shown);
+  }
+}
+
+void add_not_judged(const Judgement& judgement, const TerminalStyle& style, bool everything, std::string& text) {
+  constexpr std::size_t kShown = 10;
+  const std::size_t shown = everything ? judgement.not_judged.size() : std::min(judgement.not_judged.size(), kShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const NotJudged& one = judgement.not_judged[i];
+    const std::string part = one.part.empty() ? "" : one.part + ": ";
+    text += report::wrap("not judged: ", sanitized_line(fmt::format("{}: {}{}", head_of(one.who), part, one.text)),
+                         style.width);
+  }
+  if (shown < judgement.not_judged.size()) {
+    text += fmt::format("     and {} more; --long shows all\n", judgement.not_judged.size() - shown);
   }
 }
 
@@ -90,8 +105,8 @@ std::string_view to_string(Basis basis) {
       return "change";
     case Basis::kExact:
       return "exact";
-    case Basis::kCapacity:
-      return "capacity";
+    case Basis::kVerdict:
+      return "verdict";
     case Basis::kSpread:
       break;
   }
@@ -99,10 +114,7 @@ std::string_view to_string(Basis basis) {
 }
 
 std::string describe(const OutlierValue& value) {
-  if (value.basis == Basis::kCapacity) {
-    return fmt::format("{:.0f}% of the link's capacity; healthy links reach at least {:.0f}%", 100 * value.value,
-                       100 * value.usual);
-  }
+  if (value.basis == Basis::kVerdict) return value.text;
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
   const std::string now = is_text ? value.text : number_text(value.value, value.unit);
   const std::string usual = is_text ? value.usual_text : number_text(value.usual, value.unit);
@@ -116,8 +128,11 @@ std::string summary(const Judgement& judgement) {
   if (judgement.hosts > 0) text += " of " + plural(judgement.hosts, "host");
   text += fmt::format(", {}, {}: ", plural(judgement.runs, "run"), plural(judgement.groups.size(), "group"));
   text += judgement.findings.empty() ? "no outliers" : plural(judgement.findings.size(), "outlier");
-  if (judgement.links > 0) text += fmt::format("; {} judged by their capacity", plural(judgement.links, "link"));
-  if (judgement.not_judged > 0) text += fmt::format("; {} not judged", plural(judgement.not_judged, "GPU"));
+  if (judgement.links > 0) text += fmt::format("; {} judged", plural(judgement.links, "link"));
+  if (!judgement.not_judged.empty()) {
+    text += fmt::format("; {} of {} not judged", plural(judgement.not_judged.size(), "part"),
+                        plural(judgement.gpus_not_judged, "GPU"));
+  }
   return text;
 }
 
@@ -132,6 +147,7 @@ std::string findings_to_text(const Judgement& judgement, const TerminalStyle& st
     text += report::wrap("group: ", line, style.width);
   }
   for (const Finding& finding : judgement.findings) add_finding(judgement, finding, style, everything, text);
+  add_not_judged(judgement, style, everything, text);
   if (!judgement.findings.empty()) text += "*: deviation that makes the GPU an outlier; -: other deviation\n";
   constexpr std::string_view kLabels[] = {"ok: ", "OUTLIERS: ", "NOT JUDGED: "};
   const std::string label(kLabels[static_cast<std::size_t>(judgement.outcome())]);
@@ -169,8 +185,8 @@ std::string findings_to_prometheus(const Judgement& judgement) {
   for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", sanitized_line(note));
   text += metric("gputopo_fleet_ok", kOkHelp);
   text += fmt::format("gputopo_fleet_ok {}\n", judgement.outcome() == Outcome::kGood ? 1 : 0);
-  text += metric("gputopo_fleet_not_judged", "GPUs that could not be judged.");
-  text += fmt::format("gputopo_fleet_not_judged {}\n", judgement.not_judged);
+  text += metric("gputopo_fleet_not_judged", "GPUs of which a part could not be judged.");
+  text += fmt::format("gputopo_fleet_not_judged {}\n", judgement.gpus_not_judged);
   text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
   for (const Group& group : judgement.groups) {
     text += fmt::format("gputopo_fleet_gpus{{model=\"{}\",driver=\"{}\",profile=\"{}\",simulated=\"{}\"}} {}\n",

@@ -25,9 +25,9 @@ namespace gputopo::fleet {
 [[nodiscard]] std::string group_title(const Group& group);
 // "4.39 TB/s, usually 4.61 TB/s (-4.8%, 7.2 deviations)".
 [[nodiscard]] std::string describe(const OutlierValue& value);
-// "spread", "change", "exact", "capacity".
+// "spread", "change", "exact", "verdict".
 [[nodiscard]] std::string_view to_string(Basis basis);
-// "1000 GPUs of 125 hosts, 1000 runs, 2 groups: 3 outliers; 2000 links judged by their capacity".
+// "1000 GPUs of 125 hosts, 1000 runs, 2 groups: 3 outliers; 2000 links judged".
 [[nodiscard]] std::string summary(const Judgement& judgement);
 
 }  // namespace gputopo::fleet

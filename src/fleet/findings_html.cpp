@@ -142,6 +142,17 @@ Markup finding_html(const Judgement& judgement, std::size_t index) {
   return text + "</details>\n";
 }
 
+Markup not_judged_html(const Judgement& judgement) {
+  if (judgement.not_judged.empty()) return {};
+  Markup text(
+      "<section><h2>Not judged</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">GPU</th><th "
+      "scope=\"col\">Part</th><th scope=\"col\">What is missing</th></tr></thead><tbody>\n");
+  for (const NotJudged& one : judgement.not_judged) {
+    text += markup("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", called(one.who), one.part, one.text);
+  }
+  return text + "</tbody></table></div></section>\n";
+}
+
 }  // namespace
 
 std::string findings_to_html(const Judgement& judgement) {
@@ -163,7 +174,7 @@ std::string findings_to_html(const Judgement& judgement) {
     odd.emplace(judgement.findings[i].who.gpu, i);
     text += finding_html(judgement, i);
   }
-  text += "</section>\n";
+  text += "</section>\n" + not_judged_html(judgement);
   text += groups_html(judgement, odd) + "</main>\n";
   static const std::string kPageAndMapStyle = std::string(report::kPageStyle) + std::string(kStyle);
   return report::page_frame("Fleet: " + summary(judgement), ProgramText::trusted(kPageAndMapStyle), text).text();

@@ -49,7 +49,7 @@ std::string findings_to_json(const Judgement& judgement) {
             {"tests", judgement.tests},
             {"outcome", to_string(judgement.outcome())},
             {"links_judged", judgement.links},
-            {"gpus_not_judged", judgement.not_judged},
+            {"gpus_not_judged", judgement.gpus_not_judged},
             {"notes", judgement.notes}};
   Json& groups = json["groups"] = Json::array();
   for (const Group& group : judgement.groups) groups.push_back(group_json(group));
@@ -60,6 +60,15 @@ std::string findings_to_json(const Judgement& judgement) {
     Json& values = entry["values"] = Json::array();
     for (const OutlierValue& value : finding.values) values.push_back(value_json(value));
     findings.push_back(std::move(entry));
+  }
+  Json& not_judged = json["not_judged"] = Json::array();
+  for (const NotJudged& one : judgement.not_judged) {
+    not_judged.push_back({{"gpu", one.who.gpu},
+                          {"host", one.who.host},
+                          {"name", one.who.name},
+                          {"group", one.who.group},
+                          {"part", one.part},
+                          {"text", one.text}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

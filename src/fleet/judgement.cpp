@@ -14,13 +14,15 @@
 #include "file/limits.h"
 #include "file/sanitize.h"
 #include "file/shown.h"
-#include "fleet/capacity.h"
 #include "fleet/exact.h"
+#include "fleet/incomplete.h"
 #include "fleet/large.h"
 #include "fleet/missing.h"
 #include "fleet/population.h"
 #include "fleet/score.h"
+#include "fleet/verdicts.h"
 #include "gputopo/error.h"
+#include "report/words/units.h"
 #include "stats/tail_fit.h"
 
 namespace gputopo::fleet {
@@ -32,8 +34,10 @@ struct Judged {
   std::vector<Scores> families;
   std::vector<ExactOutlier> exact;
   std::vector<LargeDeviation> large;
-  CapacityJudgement capacities;
-  std::vector<MissingGpu> missing;
+  std::vector<Split> splits;
+  std::vector<PartOfGpu> incomplete;
+  Verdicts verdicts;
+  Missing missing;
 };
 
 // Largest p-value that counts as a find, by family.
@@ -146,8 +150,8 @@ std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& th
   for (const ExactOutlier& oddity : group.exact) {
     if (oddity.is_fault) cases[oddity.gpu].p_value = 0;
   }
-  for (const CapacityShortfall& shortfall : group.capacities.shortfalls) cases[shortfall.gpu].p_value = 0;
-  for (const MissingGpu& missing : group.missing) cases[missing.gpu].p_value = 0;
+  for (const PartOfGpu& part : group.verdicts.bad) cases[part.gpu].p_value = 0;
+  for (const PartOfGpu& part : group.missing.bad) cases[part.gpu].p_value = 0;
   return cases;
 }
 
@@ -175,10 +179,8 @@ void add_certain(const Judged& group, std::map<std::uint32_t, Finding>& findings
     finding->second.values.push_back(oddity.value);
     finding->second.values.back().decides = oddity.is_fault;
   }
-  for (const CapacityShortfall& shortfall : group.capacities.shortfalls) {
-    findings[shortfall.gpu].values.push_back(shortfall.value);
-  }
-  for (const MissingGpu& missing : group.missing) findings[missing.gpu].values.push_back(missing.value);
+  for (const PartOfGpu& part : group.verdicts.bad) findings[part.gpu].values.push_back(part.value);
+  for (const PartOfGpu& part : group.missing.bad) findings[part.gpu].values.push_back(part.value);
 }
 
 // Adds values that decide by their size, or marks those that are listed already.
@@ -319,34 +321,58 @@ void note_uncertain(const Judged& judged, Judgement& judgement) {
   }
 }
 
-// Counts what was judged: links by themselves, GPUs by others or at least by a link.
-void count_judged(const Judged& judged, const JudgeParameters& parameters, Judgement& judgement) {
-  judgement.links += judged.capacities.gpus.size();
-  const std::size_t gpus = judged.members.gpus.size();
-  if (gpus >= parameters.least_gpus_for_exact) return;
-  const std::set<std::uint32_t> with_link(judged.capacities.gpus.begin(), judged.capacities.gpus.end());
-  judgement.not_judged += gpus - with_link.size();
+// Lists what is not judged of each GPU of a group.
+void add_not_judged(const Store& store, const Judged& judged, std::size_t index, const JudgeParameters& parameters,
+                    Judgement& judgement) {
+  std::set<std::uint32_t> gpus;
+  const auto add = [&](std::uint32_t gpu, std::string part, std::string text) {
+    gpus.insert(gpu);
+    const GpuName who = name_of(store, store.runs()[judged.members.gpus[gpu].latest], index);
+    judgement.not_judged.push_back({who, std::move(part), std::move(text)});
+  };
+  for (const auto* parts : {&judged.missing.not_judged, &judged.verdicts.not_judged, &judged.incomplete}) {
+    for (const PartOfGpu& part : *parts) add(part.gpu, part.value.path, part.value.text);
+  }
+  for (const Split& split : judged.splits) {
+    const Population& population = judged.populations[split.population];
+    // One line for the whole group.
+    gpus.insert(split.gpus.begin(), split.gpus.end());
+    add(split.gpus.front(), population.path,
+        fmt::format("of {} GPUs of its model, some have {}, others {}: compare with a baseline (gputopo check)",
+                    split.gpus.size(), report::human_value(Value(split.low), population.unit),
+                    report::human_value(Value(split.high), population.unit)));
+  }
+  // One GPU alone, or two, cannot be compared, but their links have verdicts.
+  const std::set<std::uint32_t> with_verdict(judged.verdicts.gpus.begin(), judged.verdicts.gpus.end());
+  for (std::uint32_t gpu = 0; gpu < judged.members.gpus.size(); ++gpu) {
+    if (judged.members.gpus.size() >= parameters.least_gpus_for_exact || with_verdict.contains(gpu)) continue;
+    add(gpu, "", "too few GPUs of its model to compare: use a baseline (gputopo check)");
+  }
+  judgement.gpus_not_judged += gpus.size();
+  judgement.links += judged.verdicts.gpus.size();
 }
 
 }  // namespace
 
 Outcome Judgement::outcome() const {
   if (!findings.empty()) return Outcome::kBad;
-  return not_judged > 0 || gpus == 0 ? Outcome::kNotJudged : Outcome::kGood;
+  return !not_judged.empty() || gpus == 0 ? Outcome::kNotJudged : Outcome::kGood;
 }
 
 Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& parameters) {
   Judgement judgement;
   std::vector<Judged> groups;
   std::vector<Members> all_members = groups_of(store, now, judgement);
-  std::vector<std::vector<MissingGpu>> missing = missing_gpus(store, all_members, now);
+  std::vector<Missing> missing = missing_gpus(store, all_members, now);
   for (std::size_t i = 0; i < all_members.size(); ++i) {
     Judged& judged =
         groups.emplace_back(Judged{.members = std::move(all_members[i]), .missing = std::move(missing[i])});
     judged.populations = populations_of(store, judged.members);
     check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
-    judged.capacities = judge_capacities(store, judged.populations);
+    judged.verdicts = verdicts_of(store, judged.populations);
+    judged.incomplete = incomplete_gpus(store, judged.members, judged.populations, parameters);
+    judged.splits = splits_of(judged.members, judged.populations);
     judged.large = large_deviations(store, judged.members, judged.populations, parameters);
     for (const Population& population : judged.populations) {
       for (ExactOutlier& oddity : exact_outliers(store, population, judged.members.gpus.size(), parameters)) {
@@ -364,7 +390,7 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
     note_group(parameters, group);
     fill_map(store, groups[i], i, group);
     note_uncertain(groups[i], judgement);
-    count_judged(groups[i], parameters, judgement);
+    add_not_judged(store, groups[i], i, parameters, judgement);
     judgement.groups.push_back(std::move(group));
   }
   std::ranges::stable_sort(judgement.findings, {}, &Finding::p_value);

@@ -30,16 +30,18 @@ struct JudgeParameters {
   std::size_t least_gpus_for_exact = 3;
   // Share of GPUs that must agree before a value counts as a constant. With smaller values, rare kinds become findings.
   double least_share_of_mode = 0.9;
+  // The same for counts and sizes that the driver reports, and the share of GPUs that makes any value common. Smaller
+  // values take a variant of the model for a fault; larger ones miss a fault that several GPUs of a small group share.
+  double min_majority = 0.6;
   // Smallest relative standard deviation. With smaller values, irrelevant differences of steady values become findings.
   double least_relative_scale = 0.002;
   // A difference from others, or from the GPU's own past, that is no finding however certain it is, as a part of the
   // usual value. Larger values hide faults that cost little.
   double least_difference = 0.01;
   double least_change = 0.003;
-  // Measured counts and capacities are constants of a model. One that differs by less than this part, or that is less
-  // certain, is a note: the measurement may be wrong. Smaller values take rare errors for faults.
+  // Measured counts and capacities are constants of a model. One whose interval differs by less than this part is a
+  // note: the measurement may be wrong. Smaller values take rare errors for faults.
   double least_wrong_structure = 0.2;
-  double most_uncertain_structure = 0.1;  // width of the interval, as a part of the value
   // Scores (deviations) from this one on are also listed.
   double listed_score = 3;
   // Values judged together: smallest number, share that a GPU must have, and largest contribution of one (deviations).
@@ -49,14 +51,14 @@ struct JudgeParameters {
 };
 
 enum class Basis : std::uint8_t {
-  kSpread,    // differs from other GPUs
-  kChange,    // differs from the GPU's own past, unlike on other GPUs
-  kExact,     // differs from the group's constant
-  kCapacity,  // a link carries less than its own hardware should; `usual` is the least healthy fraction
+  kSpread,   // differs from other GPUs
+  kChange,   // differs from the GPU's own past, unlike on other GPUs
+  kExact,    // differs from the group's constant
+  kVerdict,  // the node judged the part by what its own hardware should do; `text` says why
 };
 
 // True for a finding without statistics, which has no score and no p-value.
-[[nodiscard]] constexpr bool is_certain(Basis basis) { return basis == Basis::kExact || basis == Basis::kCapacity; }
+[[nodiscard]] constexpr bool is_certain(Basis basis) { return basis == Basis::kExact || basis == Basis::kVerdict; }
 
 struct OutlierValue {
   std::string path;
@@ -87,6 +89,13 @@ struct Finding {
   std::vector<OutlierValue> others;  // compared by spread, and not odd
 };
 
+// A GPU, or a part of one, about which nothing is known.
+struct NotJudged {
+  GpuName who;
+  std::string part;  // "link.host0-gpu1"
+  std::string text;  // one line: what is missing, and what to do
+};
+
 struct Group {
   std::string model;
   std::string driver;
@@ -112,10 +121,11 @@ struct Judgement {
   std::vector<Group> groups;
   std::vector<Finding> findings;   // most certain first
   std::vector<std::string> notes;  // one line for each caveat, and for each difference that is no fault
-  std::size_t links = 0;           // judged by their own capacity
-  std::size_t not_judged = 0;      // GPUs in groups too small to compare, without a judged link
+  std::vector<NotJudged> not_judged;
+  std::size_t gpus_not_judged = 0;  // that have an entry in not_judged
+  std::size_t links = 0;            // judged by what their own hardware should do
 
-  // Bad if there are findings; otherwise not judged if any GPU is not, or if there are no GPUs.
+  // Bad if there are findings; otherwise not judged if a part of any GPU is not, or if there are no GPUs.
   [[nodiscard]] Outcome outcome() const;
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "fleet/exact.h"
@@ -15,29 +17,42 @@ namespace gputopo::fleet {
 namespace {
 
 // Smallest deviation that is a finding: as a part of the usual value, and in spreads of the other GPUs. Set so that of
-// 400 clean fleets of each size and distribution (FleetTruth) at most two have a finding by this test. Larger values
+// 400 clean fleets of each size and distribution (FleetTruth) at most four have a finding by this test. Larger values
 // cause fewer false alarms and find fewer faults.
 struct Limits {
   std::size_t least_gpus = 0;
   double one_part = 0;  // a single value
   double one_spreads = 0;
-  double two_part = 0;  // each of two values of one part of the GPU, both worse or both better
+  double two_part = 0;  // each of two values of one part of the GPU, both worse
   double two_spreads = 0;
 };
 constexpr std::array kLimits = {
-    Limits{.least_gpus = 3, .one_part = 0.3, .one_spreads = 10, .two_part = 0.2, .two_spreads = 8},
-    Limits{.least_gpus = 8, .one_part = 0.13, .one_spreads = 18, .two_part = 0.1, .two_spreads = 9},
-    Limits{.least_gpus = 16, .one_part = 0.13, .one_spreads = 15, .two_part = 0.07, .two_spreads = 7.5},
-    Limits{.least_gpus = 32, .one_part = 0.13, .one_spreads = 19, .two_part = 0.04, .two_spreads = 6},
-    Limits{.least_gpus = 64, .one_part = 0.13, .one_spreads = 25, .two_part = 0.04, .two_spreads = 6.5},
+    Limits{.least_gpus = 3, .one_part = 0.2, .one_spreads = 15, .two_part = 0.13, .two_spreads = 8},
+    Limits{.least_gpus = 8, .one_part = 0.13, .one_spreads = 12, .two_part = 0.12, .two_spreads = 8},
+    Limits{.least_gpus = 16, .one_part = 0.1, .one_spreads = 12, .two_part = 0.07, .two_spreads = 7.5},
+    Limits{.least_gpus = 32, .one_part = 0.08, .one_spreads = 14, .two_part = 0.04, .two_spreads = 6},
+    Limits{.least_gpus = 64, .one_part = 0.1, .one_spreads = 18, .two_part = 0.04, .two_spreads = 6.5},
+    Limits{.least_gpus = 151, .one_part = 0.13, .one_spreads = 18, .two_part = 0.06, .two_spreads = 8},
 };
 // Larger groups show their own distribution, and the tests of rarity find more than this one.
-constexpr std::size_t kMostGpus = 150;
-// The outermost of the others do not count for their spread, because they may be faulty, too.
-constexpr std::size_t kLeastForOutermost = 7;
-constexpr std::size_t kPerOutermost = 16;
+constexpr std::size_t kMostGpus = 600;
+// Share of the others that show the spread. The rest may be faulty, too.
+constexpr double kClosest = 0.75;
 // Measurement noise and differences between chips make tails at least this light; heavier ones are not seen on GPUs.
 constexpr double kFreedom = 4;
+
+// Halves of a group that differ by this much, and that are each at least this share of it, are no spread of healthy
+// GPUs.
+constexpr double kSplitPart = 0.3;
+constexpr double kSplitShare = 0.25;
+
+// Standard deviation of the given innermost share of a normal distribution, relative to that of the whole.
+double share_of_deviation(double share) {
+  if (share >= 1) return 1;
+  const boost::math::normal_distribution<double, stats::InDouble> normal;
+  const double edge = boost::math::quantile(normal, (1 + share) / 2);
+  return std::sqrt(1 - 2 * edge * boost::math::pdf(normal, edge) / share);
+}
 
 struct Item {
   const NumberCell* cell = nullptr;
@@ -47,31 +62,46 @@ struct Item {
   double spread = 0;    // of the others
 };
 
+// Standard deviation, estimated from the values closest to the centre, so that a fault of several GPUs does not widen
+// it.
 double spread_around(const std::vector<double>& others, double centre) {
   std::vector<double> distances;
   for (const double value : others) distances.push_back(std::abs(value - centre));
-  std::ranges::sort(distances);
-  std::size_t kept = distances.size();
-  if (kept >= kLeastForOutermost) kept -= std::max<std::size_t>(1, kept / kPerOutermost);
+  const auto all = static_cast<double>(distances.size());
+  const auto kept =
+      std::max(std::min<std::size_t>(2, distances.size()), static_cast<std::size_t>(std::ceil(kClosest * all)));
+  std::ranges::nth_element(distances, distances.begin() + static_cast<std::ptrdiff_t>(kept) - 1);
   double squares = 0;
   for (std::size_t i = 0; i < kept; ++i) squares += distances[i] * distances[i];
-  return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, kept - 1)));
+  const double deviation = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, kept - 1)));
+  return deviation / share_of_deviation(static_cast<double>(kept) / all);
+}
+
+// A ratio needs positive values. A rate of 0 counts as this part of the usual one.
+constexpr double kNearlyNothing = 1e-6;
+
+// Logarithms of the values; empty if most are not positive.
+std::vector<double> logarithms_of(const Population& population) {
+  std::vector<double> values;
+  for (const NumberCell& cell : population.numbers) values.push_back(cell.reading->value);
+  const double usual = values.empty() ? 0 : stats::median(values);
+  if (usual <= 0) return {};
+  for (double& value : values) value = std::log(std::max(value, kNearlyNothing * usual));
+  return values;
 }
 
 void add_items(const Population& population, std::uint32_t index, const JudgeParameters& parameters,
                std::vector<Item>& items) {
+  const std::vector<double> values = logarithms_of(population);
+  if (values.empty()) return;
   std::vector<double> errors;
-  for (const NumberCell& cell : population.numbers) {
-    // A ratio needs positive values.
-    if (cell.reading->value <= 0) return;
-    errors.push_back(logarithmic_error(*cell.reading));
-  }
+  for (const NumberCell& cell : population.numbers) errors.push_back(logarithmic_error(*cell.reading));
   const double usual_error = errors.empty() ? 0 : stats::median(errors);
   for (std::size_t i = 0; i < population.numbers.size(); ++i) {
     const NumberCell& cell = population.numbers[i];
     std::vector<double> others;
-    for (const NumberCell& other : population.numbers) {
-      if (other.gpu != cell.gpu) others.push_back(std::log(other.reading->value));
+    for (std::size_t other = 0; other < values.size(); ++other) {
+      if (population.numbers[other].gpu != cell.gpu) others.push_back(values[other]);
     }
     if (others.size() + 1 < parameters.least_gpus_for_exact) continue;
     const double usual = stats::median(others);
@@ -80,7 +110,7 @@ void add_items(const Population& population, std::uint32_t index, const JudgePar
     items.push_back({.cell = &cell,
                      .population = index,
                      .usual = usual,
-                     .distance = std::log(cell.reading->value) - usual,
+                     .distance = values[i] - usual,
                      .spread = std::sqrt(spread * spread + own_variance)});
   }
 }
@@ -116,23 +146,23 @@ LargeDeviation found(const Item& item, std::optional<Aspect> part) {
           .part = part};
 }
 
-// Adds values that deviate together with another one of the same GPU and part, to the same side.
+// Adds values that are worse together with another one of the same GPU and part. Better chips are no faults.
 void add_pairs(const std::vector<Item>& items, const std::vector<Population>& populations, const Limits& limits,
                std::vector<LargeDeviation>& result) {
-  std::map<std::tuple<std::uint32_t, std::size_t, bool>, std::vector<const Item*>> alike;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<const Item*>> alike;
   for (const Item& item : items) {
     const ValueKind& kind = populations[item.population].kind;
     const int sign = worse_sign(kind);
-    if (sign == 0 || part_of(item) < limits.two_part || spreads_of(item) < limits.two_spreads) continue;
+    if (sign * item.distance <= 0 || part_of(item) < limits.two_part || spreads_of(item) < limits.two_spreads) continue;
     for (std::size_t aspect = 0; aspect < kAspects; ++aspect) {
       const auto part = static_cast<Aspect>(aspect);
       if (part == Aspect::kAll || part == Aspect::kOnChipRates || !kind.has(part)) continue;
-      alike[{item.cell->gpu, aspect, sign * item.distance > 0}].push_back(&item);
+      alike[{item.cell->gpu, aspect}].push_back(&item);
     }
   }
   for (const auto& [key, of_part] : alike) {
     if (of_part.size() < 2) continue;
-    for (const Item* item : of_part) result.push_back(found(*item, static_cast<Aspect>(std::get<1>(key))));
+    for (const Item* item : of_part) result.push_back(found(*item, static_cast<Aspect>(key.second)));
   }
 }
 
@@ -153,11 +183,40 @@ std::vector<LargeDeviation> large_deviations(const Store& store, const Members& 
   limit_spreads(parameters, items);
   add_pairs(items, populations, limits, result);
   for (const Item& item : items) {
-    if (part_of(item) >= limits.one_part && spreads_of(item) >= limits.one_spreads) {
+    const int sign = worse_sign(populations[item.population].kind);
+    const bool is_better = sign * item.distance < 0;
+    if (!is_better && part_of(item) >= limits.one_part && spreads_of(item) >= limits.one_spreads) {
       result.push_back(found(item, std::nullopt));
     }
   }
   return result;
+}
+
+std::vector<Split> splits_of(const Members& members, const std::vector<Population>& populations) {
+  std::vector<Split> splits;
+  if (members.gpus.size() > kMostGpus) return splits;
+  for (std::uint32_t i = 0; i < populations.size(); ++i) {
+    const Population& population = populations[i];
+    const bool is_rated = worse_sign(population.kind) != 0 || population.kind.is_structure;
+    if (!population.kind.is_compared || !population.kind.link.empty() || !is_rated) continue;
+    std::vector<double> values = logarithms_of(population);
+    if (values.size() < 2 || 10 * values.size() < 6 * members.gpus.size()) continue;
+    std::ranges::sort(values);
+    std::size_t below = 1;  // values before the widest gap
+    for (std::size_t at = 1; at < values.size(); ++at) {
+      if (values[at] - values[at - 1] > values[below] - values[below - 1]) below = at;
+    }
+    const auto share = static_cast<double>(below) / static_cast<double>(values.size());
+    const bool are_apart = values[below] - values[below - 1] >= -std::log1p(-kSplitPart);
+    if (!are_apart || share < kSplitShare || share > 1 - kSplitShare) continue;
+    const std::span<const double> sorted(values);
+    Split split{.population = i,
+                .low = std::exp(stats::median(sorted.first(below))),
+                .high = std::exp(stats::median(sorted.subspan(below)))};
+    for (const NumberCell& cell : population.numbers) split.gpus.push_back(cell.gpu);
+    splits.push_back(std::move(split));
+  }
+  return splits;
 }
 
 }  // namespace gputopo::fleet

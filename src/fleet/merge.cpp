@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -62,19 +64,33 @@ std::vector<Source> files_below(const std::string& folder, const Complain& compl
   return sources;
 }
 
-// True for names like 2026-11-25 or 20261125, also with a time: digits and the characters -_:.TZ.
+// True for names that begin with a date: 2026-11-25 or 20261125, also with a time. Names of hosts may be numbers, too.
 bool is_date(std::string_view name) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t digits = 0;
+  std::string digits;
   for (const char c : name) {
-    if (is_digit(c)) {
-      ++digits;
+    if (c >= '0' && c <= '9') {
+      digits += c;
     } else if (std::string_view("-_:.TZ").find(c) == std::string_view::npos) {
       return false;
     }
   }
-  const std::size_t leading = static_cast<std::size_t>(std::ranges::find_if_not(name, is_digit) - name.begin());
-  return digits >= 8 && (leading == 4 || leading >= 8);
+  const bool is_split = name.size() > 4 && (name[4] < '0' || name[4] > '9');
+  const std::size_t length = is_split ? 10 : 8;
+  if (name.size() < length || digits.size() < 8 || (is_split && name[7] != name[4])) return false;
+  const bool is_followed_by_digit = name.size() > length && name[length] >= '0' && name[length] <= '9';
+  const bool has_time = digits.size() == name.size() && (name.size() == 12 || name.size() == 14);  // 202611250300
+  if (is_followed_by_digit && !has_time) return false;
+  const auto number = [&](std::size_t at, std::size_t count) {
+    int value = 0;
+    std::from_chars(digits.data() + at, digits.data() + at + count, value);
+    return value;
+  };
+  const std::chrono::year_month_day day{std::chrono::year(number(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(number(4, 2))),
+                                        std::chrono::day(static_cast<unsigned>(number(6, 2)))};
+  constexpr std::chrono::year kFirst{2000};
+  constexpr std::chrono::year kEnd{2100};
+  return day.ok() && day.year() >= kFirst && day.year() < kEnd;
 }
 
 class Merge {

@@ -1,4 +1,4 @@
-// Finds GPUs and hosts that the fleet had and that are not in its newest runs.
+// Finds GPUs and hosts that the fleet had and that its newest measurements lack.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace gputopo::fleet {
 
-struct MissingGpu {
-  std::uint32_t gpu = 0;  // index into Members::gpus
-  OutlierValue value;     // says when it was last seen
+struct Missing {
+  std::vector<PartOfGpu> bad;         // the text says when the GPU was last seen
+  std::vector<PartOfGpu> not_judged;  // whose newest run is unknown, or that may be missing
 };
 
-// `groups` are those of groups_of(); one list for each. `now`, in seconds since 1970: later runs are ignored.
-[[nodiscard]] std::vector<std::vector<MissingGpu>> missing_gpus(const Store& store, const std::vector<Members>& groups,
-                                                                std::int64_t now);
+// `groups` are those of groups_of(); one result for each. `now`, in seconds since 1970: later runs are ignored.
+[[nodiscard]] std::vector<Missing> missing_gpus(const Store& store, const std::vector<Members>& groups,
+                                                std::int64_t now);
 
 }  // namespace gputopo::fleet

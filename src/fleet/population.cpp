@@ -105,13 +105,21 @@ class Kinds {
   std::unordered_map<Word, std::optional<ValueKind>> kinds_;
 };
 
-// Maps link to kind: "gpu0-gpu1" to "nvlink".
+// Maps link to what must be equal for two links to be equally fast: "gpu0-gpu1" to "nvlink, 4 x 25 GB/s nvlink".
+constexpr std::size_t kLongestClass = 100;
+
 std::map<std::string, std::string> link_kinds(const Store& store, const StoredRun& run, Kinds& kinds) {
   std::map<std::string, std::string> result;
   for (std::size_t i = run.first; i < run.end; ++i) {
     const StoredReading& reading = store.readings()[i];
     const ValueKind& kind = kinds.of(reading);
     if (!kind.link.empty() && kind.attribute == "kind") result[kind.link] = store.text(reading.text);
+  }
+  for (std::size_t i = run.first; i < run.end; ++i) {
+    const StoredReading& reading = store.readings()[i];
+    const ValueKind& kind = kinds.of(reading);
+    if (kind.link.empty() || kind.attribute != kCapacity) continue;
+    result[kind.link] = fmt::format("{}, {}", result[kind.link], store.text(reading.text)).substr(0, kLongestClass);
   }
   return result;
 }
@@ -153,12 +161,11 @@ class Collector {
     const std::string path = fmt::format("link.{}.{}.{}", without_digits(kind.link),
                                          link_kind.empty() ? "unknown" : link_kind, kind.attribute);
     const auto [place, is_new] = by_link_.try_emplace(path, populations_.size());
-    if (is_new) add_population(path, reading, kind, link_kind);
+    if (is_new) add_population(path, reading, kind);
     return populations_[place->second];
   }
-  void add_population(const std::string& path, const StoredReading& reading, const ValueKind& kind,
-                      const std::string& link_kind = "") {
-    populations_.push_back({path, store_.text(reading.unit), kind, link_kind, {}, {}, {}});
+  void add_population(const std::string& path, const StoredReading& reading, const ValueKind& kind) {
+    populations_.push_back({path, store_.text(reading.unit), kind, {}, {}, {}});
   }
 
   const Store& store_;

@@ -21,6 +21,12 @@ struct Members {
   std::vector<GpuRuns> gpus;
 };
 
+// A finding about a GPU that needs no statistics, or a part of it that is not judged.
+struct PartOfGpu {
+  std::uint32_t gpu = 0;  // index into Members::gpus
+  OutlierValue value;
+};
+
 struct NumberCell {
   std::uint32_t gpu = 0;  // index into Members::gpus
   const StoredReading* reading = nullptr;
@@ -28,10 +34,9 @@ struct NumberCell {
 
 // One value of all GPUs of a group. Each GPU contributes one number, or several for links of one kind.
 struct Population {
-  std::string path;  // for links "link.gpu-gpu.nvlink.copy_bandwidth"
+  std::string path;  // for links "link.host-gpu.host, PCIe 5.0 x16.copy_bandwidth"
   std::string unit;
   ValueKind kind;
-  std::string link_kind;  // "nvlink"; empty: unknown, or a value of the GPU itself
   std::vector<NumberCell> numbers;
   std::vector<NumberCell> texts;
   std::vector<NumberCell> absent;  // with a reason

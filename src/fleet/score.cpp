@@ -196,8 +196,7 @@ void add_p_values(std::vector<Score>& scores, std::size_t gpus, const Tails& tai
 double logarithmic_error(const StoredReading& reading) { return error_of(reading, true); }
 
 bool is_compared_by_spread(const Store& store, const Population& population, const JudgeParameters& parameters) {
-  return !population.numbers.empty() && !population.kind.is_of_host && !population.kind.is_of_capacity &&
-         !is_constant(store, population, parameters);
+  return !population.numbers.empty() && population.kind.is_compared && !is_constant(store, population, parameters);
 }
 
 int worse_sign(const ValueKind& kind) {

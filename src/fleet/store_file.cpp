@@ -175,7 +175,9 @@ class Rows {
     std::size_t column = 0;
     for (const RunColumn& info : kRunColumns) run.*info.word = word(column++, row);
     const std::int64_t time = batch_[places_[kTimestamp]].codes[row];
-    if (time != arrow::kNoTime) run.timestamp = time;
+    // Later times than the year 9999 are no dates.
+    constexpr std::int64_t kEnd = 253402300800;
+    if (time >= 0 && time < kEnd) run.timestamp = time;
     run.simulated = batch_[places_[kSimulated]].codes[row] != 0;
     return run;
   }

@@ -1,5 +1,8 @@
 #include "fleet/value_kind.h"
 
+#include <algorithm>
+#include <array>
+
 namespace gputopo::fleet {
 namespace {
 
@@ -47,12 +50,19 @@ ValueKind kind_of_link(std::string_view rest, std::string_view unit) {
   ValueKind kind{.better = better_of_unit(unit), .aspects = bit(Aspect::kLinks)};
   kind.link = rest.substr(0, dot);
   kind.attribute = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
-  kind.is_of_capacity = kind.attribute == "capacity_fraction";
+  kind.is_verdict = kind.attribute == kVerdictAttribute;
+  // The node judges fractions and numbers of lanes by what its hardware should have. The size of copies that reach half
+  // the bandwidth is a product of rate and latency, which has no better direction.
+  constexpr std::array<std::string_view, 4> kNotCompared = {"capacity_fraction", kLanes, kCapacity,
+                                                            "half_bandwidth_copy_size"};
+  kind.is_compared = !kind.is_verdict && std::ranges::find(kNotCompared, kind.attribute) == kNotCompared.end();
   return kind;
 }
 
-bool is_of_host(const AttributeInfo& info) {
-  return info.id == AttributeId::kHostCpu || info.id == AttributeId::kOs || info.id == AttributeId::kDriverVersion;
+// The PCIe generation falls to 1 on idle links.
+bool is_compared(const AttributeInfo& info) {
+  return info.id != AttributeId::kHostCpu && info.id != AttributeId::kOs && info.id != AttributeId::kDriverVersion &&
+         info.id != AttributeId::kPcieGeneration;
 }
 
 }  // namespace
@@ -88,11 +98,13 @@ ValueKind kind_of_value(std::string_view path, std::string_view unit) {
   std::string_view group = path.substr(0, dot == std::string_view::npos ? 0 : dot);
   ValueKind kind;
   kind.attribute = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  kind.is_verdict = kind.attribute == kVerdictAttribute;
+  if (kind.is_verdict) kind.is_compared = false;
   const AttributeInfo* info = find_attribute(kind.attribute);
   kind.better = info == nullptr ? better_of_unit(unit) : info->better;
   if (info != nullptr) {
     kind.is_structure = info->quantity == Quantity::kCount || info->quantity == Quantity::kCapacity;
-    kind.is_of_host = is_of_host(*info);
+    kind.is_compared = is_compared(*info);
   }
   constexpr std::string_view kMemory = "memory.";
   const bool is_of_device = group == "device";

@@ -26,15 +26,23 @@ inline constexpr std::size_t kAspects = 9;
 // "device memory"; "the chip's clock".
 [[nodiscard]] std::string_view name_of(Aspect aspect);
 
+// Attribute with the node's own judgement of a part (verdicts.h). Reading::source is the outcome.
+inline constexpr std::string_view kVerdictAttribute = "verdict";
+
+// Attribute with the number of parallel lanes of a link.
+inline constexpr std::string_view kLanes = "lanes";
+// Attribute with what the link can carry: "PCIe 5.0 x16".
+inline constexpr std::string_view kCapacity = "capacity";
+
 struct ValueKind {
   Better better = Better::kNeither;
-  bool is_structure = false;    // a count or capacity: equal on all GPUs of a model if measured correctly
-  bool is_of_chip = false;      // a structure of the whole chip: SMs, L2, memory
-  bool is_of_host = false;      // describes the host; not judged
-  bool is_of_capacity = false;  // fraction of a link's capacity: judged by a limit, not by other GPUs
-  std::uint32_t aspects = 0;    // bit mask by Aspect
-  std::string link;             // "gpu0-gpu1"; empty: a value of the GPU itself
-  std::string attribute;        // "copy_bandwidth"
+  bool is_structure = false;  // a count or capacity: equal on all GPUs of a model if measured correctly
+  bool is_of_chip = false;    // a structure of the whole chip: SMs, L2, memory
+  bool is_compared = true;    // with other GPUs; not what describes the host, or depends on the load
+  bool is_verdict = false;
+  std::uint32_t aspects = 0;  // bit mask by Aspect
+  std::string link;           // "gpu0-gpu1"; empty: a value of the GPU itself
+  std::string attribute;      // "copy_bandwidth"
 
   [[nodiscard]] bool has(Aspect aspect) const { return (aspects >> static_cast<unsigned>(aspect) & 1U) != 0; }
 };

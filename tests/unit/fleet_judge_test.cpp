@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,9 @@ namespace {
 using test::FleetFault;
 using test::FleetModel;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr std::int64_t kNow = 1900000000;
 
@@ -115,7 +118,7 @@ TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
   EXPECT_TRUE(judgement.findings.empty());
   EXPECT_EQ(judgement.groups.front().note, "too few GPUs to compare");
   EXPECT_EQ(judgement.outcome(), Outcome::kNotJudged);
-  EXPECT_EQ(judgement.not_judged, 2u);
+  EXPECT_EQ(judgement.gpus_not_judged, 2u);
 }
 
 TEST(FleetJudge, WhatHalfOfTheGpusHaveIsNoFault) {
@@ -178,6 +181,78 @@ TEST(FleetJudge, OneGpuWithHalfTheMemoryBandwidthIsFoundInEverySize) {
   }
 }
 
+// Bandwidths of the memory and the L2 of GPUs that differ as a sample of 0.7% does, times `factor`.
+template <typename Factor>
+Judgement judge_bandwidths(std::size_t gpus, const Factor& factor) {
+  return judge(
+      store_of(gpus,
+               [&](std::size_t gpu, fleet::Run& run) {
+                 const double off = 0.7e-2 * std::sin(static_cast<double>(7 * gpu + 3));
+                 for (const char* path : {"memory.device.read_bandwidth", "memory.device.write_bandwidth"}) {
+                   if (std::isnan(factor(gpu))) continue;
+                   run.readings.push_back(
+                       {.path = path, .value = 4e12 * (1 + off) * factor(gpu), .unit = "B/s", .source = "measured"});
+                 }
+               }),
+      kNow);
+}
+
+std::vector<std::string> gpus_of(const std::vector<Finding>& findings) {
+  std::vector<std::string> gpus;
+  for (const Finding& finding : findings) gpus.push_back(finding.who.gpu);
+  return gpus;
+}
+
+// Too small to be found by its size alone.
+TEST(FleetJudge, AValueIsAnOutlierOnEitherSide) {
+  for (const char* path : {"l2.latency", "memory.device.read_bandwidth"}) {
+    for (const double off : {-0.08, 0.08}) {
+      const Judgement judgement =
+          judge(store_of(200,
+                         [&](std::size_t gpu, fleet::Run& run) {
+                           const double spread = 0.5e-2 * std::sin(static_cast<double>(7 * gpu + 3));
+                           run.readings.push_back({.path = path,
+                                                   .value = 100 * (1 + (gpu == 11 ? off : spread)),
+                                                   .unit = "B/s",
+                                                   .source = "measured"});
+                         }),
+                kNow);
+      EXPECT_THAT(gpus_of(judgement.findings), ElementsAre("gpu11")) << path << " " << off;
+    }
+  }
+}
+
+TEST(FleetJudge, AFaultOfSeveralGpusDoesNotHideItself) {
+  for (const std::size_t gpus : {7, 8, 16, 32}) {
+    const Judgement judgement = judge_bandwidths(gpus, [](std::size_t gpu) { return gpu == 1 || gpu == 4 ? 0.5 : 1; });
+    EXPECT_THAT(gpus_of(judgement.findings), UnorderedElementsAre("gpu1", "gpu4")) << gpus;
+  }
+}
+
+TEST(FleetJudge, OfTwoHalvesThatDifferNeitherIsGood) {
+  for (const std::size_t gpus : {2, 4, 8, 20}) {
+    const Judgement judgement = judge_bandwidths(gpus, [](std::size_t gpu) { return gpu % 2 == 0 ? 0.5 : 1; });
+    EXPECT_NE(judgement.outcome(), Outcome::kGood) << gpus;
+    EXPECT_EQ(judgement.gpus_not_judged, gpus);
+    EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("of its model, some"));
+  }
+}
+
+TEST(FleetJudge, ARateOfZeroIsAFault) {
+  for (const std::size_t gpus : {3, 8, 40}) {
+    const Judgement judgement = judge_bandwidths(gpus, [](std::size_t gpu) { return gpu == 2 ? 0 : 1; });
+    EXPECT_THAT(gpus_of(judgement.findings), ElementsAre("gpu2")) << gpus;
+  }
+}
+
+TEST(FleetJudge, AGpuWithoutTheBandwidthOfItsMemoryIsNotJudged) {
+  const Judgement judgement = judge_bandwidths(8, [](std::size_t gpu) { return gpu == 5 ? NAN : 1; });
+  EXPECT_EQ(judgement.outcome(), Outcome::kNotJudged);
+  ASSERT_EQ(judgement.not_judged.size(), 1u);
+  EXPECT_EQ(judgement.not_judged.front().who.gpu, "gpu5");
+  EXPECT_THAT(judgement.not_judged.front().text, HasSubstr("lacks 2 of 5 values"));
+}
+
 // Nights of hosts of four GPUs each. `is_there` says whether a run exists.
 template <typename IsThere>
 Judgement nights(std::size_t hosts, std::int64_t count, const IsThere& is_there) {
@@ -220,6 +295,12 @@ TEST(FleetJudge, AHostThatMostOthersOutlastIsMissing) {
       nights(3, 3, [](std::size_t gpu, std::int64_t night) { return gpu / 4 != 1 || night < 2; });
   EXPECT_EQ(judgement.findings.size(), 4u);
   EXPECT_THAT(describe(judgement.findings.front().values.front()), HasSubstr("its host was not measured"));
+  // So are half of the hosts. If most are gone, the few that are left may have been measured in addition.
+  const auto first_of = [](std::size_t hosts) {
+    return [hosts](std::size_t gpu, std::int64_t night) { return gpu / 4 < hosts || night < 2; };
+  };
+  EXPECT_EQ(nights(4, 3, first_of(2)).findings.size(), 8u);
+  EXPECT_EQ(nights(8, 3, first_of(1)).outcome(), Outcome::kNotJudged);
   // Hosts that are measured in turn are all there.
   const auto in_turn = [](std::size_t gpu, std::int64_t night) {
     return static_cast<std::int64_t>(gpu / 4) == night % 4;
@@ -227,21 +308,45 @@ TEST(FleetJudge, AHostThatMostOthersOutlastIsMissing) {
   EXPECT_TRUE(nights(4, 8, in_turn).findings.empty());
 }
 
+// Reports that name no host.
+TEST(FleetJudge, AGpuWithoutAHostIsMissedAndUndatedRunsAreNotJudged) {
+  constexpr std::int64_t kNoRun = -1;
+  const auto judged_nights = [&](const auto& time_of) {
+    Store store;
+    for (const std::int64_t night : {0, 1}) {
+      for (std::size_t gpu = 0; gpu < 8; ++gpu) {
+        fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1"};
+        run.readings = {{.path = "compute.sm_count", .value = 132, .source = "api"}};
+        run.timestamp = time_of(gpu, night);
+        if (run.timestamp != kNoRun) store.add(run, "file");
+      }
+    }
+    return judge(store, kNow);
+  };
+  using Time = std::optional<std::int64_t>;
+  const auto nightly = [](std::int64_t night) { return kNow - (2 - night) * 86400; };
+  const auto with_second = [&](Time of_second) {
+    return judged_nights([&, of_second](std::size_t gpu, std::int64_t night) {
+      return gpu == 3 && night == 1 ? of_second : Time(nightly(night));
+    });
+  };
+  EXPECT_THAT(gpus_of(with_second(kNoRun).findings), ElementsAre("gpu3"));
+  EXPECT_EQ(with_second(nightly(1)).outcome(), Outcome::kGood);
+  EXPECT_NE(with_second(std::nullopt).outcome(), Outcome::kGood);
+  EXPECT_EQ(with_second(kNow + 864000).outcome(), Outcome::kNotJudged);
+}
+
 TEST(FleetJudge, ALoneGpuWithAHealthyLinkIsJudgedAndOneWithASlowLinkIsBad) {
-  for (const double fraction : {0.85, 0.3}) {
-    const Judgement judgement =
-        judge(store_of(1,
-                       [&](std::size_t, fleet::Run& run) {
-                         run.readings.push_back({.path = "link.host0-gpu0.kind", .source = "api", .text = "host"});
-                         run.readings.push_back({.path = "link.host0-gpu0.capacity_fraction",
-                                                 .value = fraction,
-                                                 .low = fraction - 0.01,
-                                                 .high = fraction + 0.01,
-                                                 .source = "measured"});
-                       }),
-              kNow);
-    EXPECT_EQ(judgement.links, 1u);
-    EXPECT_EQ(judgement.outcome(), fraction > 0.5 ? Outcome::kGood : Outcome::kBad);
+  for (const Outcome outcome : {Outcome::kGood, Outcome::kBad, Outcome::kNotJudged}) {
+    const Judgement judgement = judge(store_of(1,
+                                               [&](std::size_t, fleet::Run& run) {
+                                                 run.readings.push_back({.path = "link.host0-gpu0.verdict",
+                                                                         .source = std::string(to_string(outcome)),
+                                                                         .text = "30% of PCIe 5.0 x16"});
+                                               }),
+                                      kNow);
+    EXPECT_EQ(judgement.links, outcome == Outcome::kNotJudged ? 0u : 1u);
+    EXPECT_EQ(judgement.outcome(), outcome);
   }
 }
 

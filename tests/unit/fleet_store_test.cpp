@@ -72,6 +72,9 @@ TEST(FleetReading, PlacesAreWithoutDates) {
   EXPECT_EQ(place_of("20261125T0300/rack1/node7.json"), "rack1/node7");
   EXPECT_EQ(place_of("rack1/node7.json"), "rack1/node7");
   EXPECT_EQ(place_of("12345/node7.json"), "12345/node7");
+  EXPECT_EQ(place_of("10002000/node7.json"), "10002000/node7");  // a host's number, no date
+  EXPECT_EQ(place_of("2026-11-25_03:00/node7.json"), "node7");
+  EXPECT_EQ(place_of("202611250300/node7.json"), "node7");
 }
 
 TEST(FleetReading, TimesAreReadAndWritten) {
@@ -90,25 +93,32 @@ std::string node_text() {
          report_text() + R"(},
              {"spec": "cuda:1", "failure": "the device was lost"},
              {"spec": "cuda:2", "report": {"schema_version": 4}},
-             {"spec": "cuda:3", "id": "g3", "name": "NVIDIA H200", "pcie_generation": 5}],
+             {"spec": "cuda:3", "id": "g3", "name": "NVIDIA H200", "pcie_generation": 5, "pcie_width": 16}],
     "driver_version": "580", "peers": [{"from": "gpu0", "to": "gpu1", "kind": "nvlink", "lanes": 18}],
     "links": [{"from": "gpu0", "to": "gpu1", "kind": "nvlink", "attributes": {
         "copy_bandwidth": {"value": 3.9e11, "unit": "B/s", "low": 3.8e11, "high": 4e11, "source": "measured"},
         "peer_access": {"value": true, "unit": "", "low": null, "high": null, "source": "api"}}},
       {"from": "host", "to": "gpu0", "kind": "pcie"},
-      {"from": "gpu1", "to": "gpu9", "kind": "nvlink"}]})";
+      {"from": "gpu8", "to": "gpu9", "kind": "nvlink"}]})";
 }
 
 TEST(FleetReading, ANodeIsARunOfEachGpuWithALineForWhatIsNone) {
   const Document document = read_document(node_text(), "x", true);
-  ASSERT_EQ(document.runs.size(), 2u);
+  ASSERT_EQ(document.runs.size(), 4u);
   const fleet::Run& run = document.runs.front();
   EXPECT_EQ(reading_at(run, "link.gpu0-gpu1.lanes")->value, 18);
+  // GPUs that could not be measured stay in the fleet.
+  for (const std::size_t failed : {1, 2}) {
+    EXPECT_EQ(reading_at(document.runs[failed], "device.verdict")->source, "not_judged");
+  }
+  EXPECT_THAT(reading_at(document.runs[1], "device.verdict")->text, HasSubstr("the device was lost"));
   // Only the links of this GPU were measured.
-  EXPECT_EQ(document.runs[1].gpu, "g3");
-  EXPECT_EQ(document.runs[1].model, "NVIDIA H200");
-  EXPECT_EQ(document.runs[1].driver, "580");
-  EXPECT_EQ(reading_at(document.runs[1], "device.pcie_generation")->value, 5);
+  EXPECT_EQ(document.runs[3].gpu, "g3");
+  EXPECT_EQ(document.runs[3].model, "NVIDIA H200");
+  EXPECT_EQ(document.runs[3].driver, "580");
+  // The node judges these by the slot.
+  EXPECT_EQ(reading_at(document.runs[3], "device.pcie_width"), nullptr);
+  EXPECT_EQ(reading_at(document.runs[3], "device.pcie_generation"), nullptr);
   EXPECT_EQ(run.host, "h1");
   EXPECT_EQ(run.gpu, "g0");
   EXPECT_EQ(run.name, "node7 gpu0");
@@ -116,9 +126,10 @@ TEST(FleetReading, ANodeIsARunOfEachGpuWithALineForWhatIsNone) {
   EXPECT_DOUBLE_EQ(reading_at(run, "link.gpu0-gpu1.copy_bandwidth")->value, 3.9e11);
   EXPECT_EQ(reading_at(run, "link.gpu0-gpu1.peer_access")->text, "yes");
   EXPECT_EQ(reading_at(run, "link.host-gpu0.kind")->text, "pcie");
-  EXPECT_THAT(document.problems, ElementsAre(HasSubstr("GPU 1 (cuda:1) has no report: the device was lost"),
-                                             HasSubstr("GPU 2 (cuda:2): not a gputopo report"),
-                                             HasSubstr("the link gpu1-gpu9 is left out")));
+  EXPECT_THAT(document.problems,
+              ElementsAre(HasSubstr("GPU 1 (cuda:1) has no report: the device was lost"),
+                          HasSubstr("GPU 2 (cuda:2): not a gputopo report"),
+                          HasSubstr("the link gpu8-gpu9 is left out"), HasSubstr("the links are not judged")));
 }
 
 TEST(FleetReading, NamesAreKeptOnlyIfAskedFor) {

@@ -310,7 +310,9 @@ fleet::Judgement judgement_of(const std::string& text) {
   where = text;
   odd = others = {odd_value(text), number};
   fleet::Judgement judgement;
-  auto& [runs, all_gpus, hosts, tests, first, last, groups, findings, notes, links, not_judged] = judgement;
+  auto& [runs, all_gpus, hosts, tests, first, last, groups, findings, notes, not_judged, gpus_not_judged, links] =
+      judgement;
+  not_judged = {{who, text, text}};
   groups = {some};
   findings = {finding, finding};
   notes = {text};
