@@ -96,7 +96,7 @@ void add_items(const Population& population, std::uint32_t index, const JudgePar
   if (values.empty()) return;
   std::vector<double> errors;
   for (const NumberCell& cell : population.numbers) errors.push_back(logarithmic_error(*cell.reading));
-  const double usual_error = errors.empty() ? 0 : stats::median(errors);
+  const double usual_error = stats::median(errors);
   for (std::size_t i = 0; i < population.numbers.size(); ++i) {
     const NumberCell& cell = population.numbers[i];
     std::vector<double> others;

@@ -129,8 +129,7 @@ std::optional<Verdict> judge_no_nvlink(bool is_known, const NvLinks& links, cons
     verdict.next_step = "measure again with the management library (libnvidia-ml.so.1) accessible";
     return verdict;
   }
-  verdict.text = links.expected == 0 ? "no NVLink is up, and the other boards of its model have some"
-                                     : fmt::format("none of {} NVLinks is up", links.expected);
+  verdict.text = fmt::format("none of {} NVLinks is up", links.expected);
   if (!links.are_promised) {
     verdict.text = "no NVLink is up, and other boards of its model have some";
     verdict.next_step = "if a bridge joins this board, reseat it; otherwise ignore this";
