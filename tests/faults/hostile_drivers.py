@@ -27,7 +27,8 @@ MODES_AT_ONCE = {"cuda": 2, "nvml": 5, "hip": 2}  # besides "hang"; more if ther
 FEWEST_CASES = 45
 CASES_AT_ONCE = 8
 LEAST_PATIENCE_SECONDS = 0.3
-# Besides the budget, for patience and the delays of a loaded host. With the patience of users it is 5 s as well.
+MORE_PATIENCE = 8
+# Besides the budget and the patience, for the delays of a busy host.
 LONGEST_SECONDS = 5
 # At least this many times the duration of an undisturbed list of GPUs, for sanitizers on a busy host.
 LISTS_TO_WAIT_FOR = 20
@@ -151,6 +152,7 @@ def seconds_of_lists(binary, environment, at_once):
 
 def problem_of(command, environment, mode, call, budget, longest):
     begin = time.monotonic()
+    longest += float(environment["GPUTOPO_PATIENCE"])
     # If a call only pretends to free memory, the leak is not ours.
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}", ASAN_OPTIONS=options)
@@ -172,6 +174,7 @@ def problem_of(command, environment, mode, call, budget, longest):
 
 def problem_of_list(binary, environment, mode, call, longest, other):
     """The list of GPUs ends whatever a driver does, and includes the GPU of the OTHER vendor and the simulated ones."""
+    longest += float(environment["GPUTOPO_PATIENCE"])
     environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}")
     try:
         result = subprocess.run([binary, "list"], env=environment, capture_output=True, timeout=longest)
@@ -180,24 +183,28 @@ def problem_of_list(binary, environment, mode, call, longest, other):
     if problem := ended_badly(result):
         return "list " + problem
     lines = result.stdout.decode(errors="replace").splitlines()
+    error = result.stderr.decode(errors="replace")
     for spec in (other, "sim:h200"):
         if not any(line.split()[:1] == [spec] for line in lines):
-            return f"list does not show {spec}: {result.stdout} {result.stderr}"
+            if re.search(rf"\b{spec.split(':')[0]}: [^;]* has not returned", error):
+                return f"list has not ended its query of {spec}, which is not hostile: {error}"
+            return f"list does not show {spec}: {result.stdout} {error}"
     # The backend chooses the calls of a list, but it must name what it leaves out.
-    if mode == "hang" and "has not returned" in (error := result.stderr.decode()) and f" {call} has not" not in error:
+    if mode == "hang" and "has not returned" in error and f" {call} has not" not in error:
         return f"list does not name the call: {error}"
     return None
 
 
-def once_more_if_late(problem_of_attempt, late):
-    """A virtual machine may pause for longer than a case may take, so a late case gets a second attempt.
+def once_more_if_late(problem_of_attempt, environment, late):
+    """A busy host may delay a case for longer than it may take, so a late case gets a second attempt, with more patience.
 
     LATE collects the problems of first attempts. If a call causes the delay, both attempts are late.
     """
-    problem = problem_of_attempt()
+    problem = problem_of_attempt(environment)
     if problem and "has not ended" in problem:
         late.append(problem)
-        problem = problem_of_attempt()
+        patience = MORE_PATIENCE * float(environment["GPUTOPO_PATIENCE"])
+        problem = problem_of_attempt(dict(environment, GPUTOPO_PATIENCE=f"{patience:.1f}"))
     return problem
 
 
@@ -231,10 +238,11 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                 own[behaviour] = reach.behaviour
             for hostile in ("hang", "abort") if mode == "hang" else (mode,):
                 if problem := once_more_if_late(
-                        lambda hostile=hostile: problem_of_list(binary, own, hostile, call, longest, other), late):
+                        lambda own, hostile=hostile: problem_of_list(binary, own, hostile, call, longest, other), own, late):
                     return (hostile, call), problem
             for budget in BUDGETS:
-                problem = once_more_if_late(lambda: problem_of(command, own, mode, call, budget, longest), late)
+                problem = once_more_if_late(
+                    lambda own, budget=budget: problem_of(command, own, mode, call, budget, longest), own, late)
                 if not problem or "does not name the call" not in problem:
                     break
             return case, problem
