@@ -259,19 +259,19 @@ export function setUpPlots() {
   const sizes = new ResizeObserver((entries) => {
     for (const {target} of entries) {
       const figure = target.closest('figure');
-      // On paper the drawing is scaled. Folded evidence has no width.
-      if (!drawn.has(figure) || printing || target.clientWidth === 0) continue;
+      // On paper the drawing is scaled. A plot within folded evidence is drawn again once it is seen.
+      if (!drawn.has(figure) || printing || !figure.checkVisibility()) continue;
       if (drawn.get(figure).instance.getWidth() !== target.clientWidth) redrawOnceSeen(figure);
     }
   });
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));
   window.addEventListener('beforeprint', () => {
     printing = true;
-    // Prints what the reader has opened; a folded plot has no size.
-    const isShown = (figure) => figure.querySelector('.plot').clientWidth > 0;
-    figures.filter(isShown).forEach(show);
-    for (const [figure, plot] of drawn) {
-      if (!isShown(figure)) continue;
+    // Prints what the reader has opened.
+    for (const figure of figures) {
+      if (!figure.checkVisibility()) continue;
+      show(figure);
+      const plot = drawn.get(figure);
       giveViewBox(plot);
       if (plot.chart.plot === 'map') paintWhole(plot);
     }
