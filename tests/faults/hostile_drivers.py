@@ -122,14 +122,12 @@ def calls_of(library):
     return re.findall(pattern, text, re.MULTILINE)
 
 
-def cases_of(library, everything):
+def modes_by_call(library, everything):
     calls = [call for call in calls_of(library) if call not in NOT_REACHED]
+    count = len(MODES) if everything else MODES_AT_ONCE[library]
     for number, call in enumerate(calls):
-        yield "hang", call
-        for step in range(len(MODES) if everything else MODES_AT_ONCE[library]):
-            mode = MODES[(number + 2 * step) % len(MODES)]
-            if call not in NOT_FOR_THE_FAKE or mode in ("error", "unknown"):
-                yield mode, call
+        modes = [MODES[(number + 2 * step) % len(MODES)] for step in range(count)]
+        yield call, ["hang"] + [mode for mode in modes if call not in NOT_FOR_THE_FAKE or mode in ("error", "unknown")]
 
 
 def ended_badly(result):
@@ -148,6 +146,11 @@ def seconds_of_lists(binary, environment, at_once):
     for one in lists:
         one.wait()
     return time.monotonic() - begin
+
+
+def outcome_of_list(binary, environment):
+    done = subprocess.run([binary, "list"], env=environment, capture_output=True)
+    return done.returncode, done.stdout, done.stderr
 
 
 def problem_of(command, environment, mode, call, budget, longest):
@@ -211,7 +214,7 @@ def once_more_if_late(problem_of_attempt, environment, late):
 def main(library, binary, libcuda, nvml, hip, everything=False):
     _, device, element, behaviour = SOURCES[library]
     other = "cuda:0" if library == "hip" else "hip:0"
-    cases = list(cases_of(library, everything))
+    cases = list(modes_by_call(library, everything))
     failures = []
     late = []
     with tempfile.TemporaryDirectory() as locks:
@@ -223,8 +226,8 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
         patience = max(LEAST_PATIENCE_SECONDS, seconds_of_lists(binary, alone, CASES_AT_ONCE))
         environment["GPUTOPO_PATIENCE"] = f"{patience:.1f}"
 
-        def run(case):
-            mode, call = case
+
+        def run(call, modes):
             reach = REACHED_BY.get(call, Reach(element))
             command = [binary, "--device", reach.device or device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
                        *reach.options]
@@ -236,26 +239,32 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                 own["GPUTOPO_FAKE_CUDA"] = NODE.behaviour
             if reach.behaviour:
                 own[behaviour] = reach.behaviour
-            for hostile in ("hang", "abort") if mode == "hang" else (mode,):
+            # A list does not make the call if ending the process there changes nothing.
+            aborted = dict(own, GPUTOPO_FAKE_HOSTILE=f"abort:{call}")
+            is_listed = outcome_of_list(binary, aborted) != outcome_of_list(binary, own)
+            for mode in (["abort"] + modes if is_listed else []):
                 if problem := once_more_if_late(
-                        lambda own, hostile=hostile: problem_of_list(binary, own, hostile, call, longest, other), own, late):
-                    return (hostile, call), problem
-            for budget in BUDGETS:
-                problem = once_more_if_late(
-                    lambda own, budget=budget: problem_of(command, own, mode, call, budget, longest), own, late)
-                if not problem or "does not name the call" not in problem:
-                    break
-            return case, problem
+                        lambda own, mode=mode: problem_of_list(binary, own, mode, call, longest, other), own, late):
+                    yield mode, problem
+            for mode in modes:
+                for budget in BUDGETS:
+                    problem = once_more_if_late(
+                        lambda own, mode=mode, budget=budget: problem_of(command, own, mode, call, budget, longest),
+                        own, late)
+                    if not problem or "does not name the call" not in problem:
+                        break
+                if problem:
+                    yield mode, problem
 
         with concurrent.futures.ThreadPoolExecutor(CASES_AT_ONCE) as several:
-            for (mode, call), problem in several.map(run, cases):
-                if problem:
-                    failures.append(f"{mode}:{call}: {problem}")
-    if len(cases) < FEWEST_CASES:
-        failures.append(f"{len(cases)} cases are less than {FEWEST_CASES}")
+            for call, problems in several.map(lambda case: (case[0], list(run(*case))), cases):
+                failures += [f"{mode}:{call}: {problem}" for mode, problem in problems]
+    count = sum(len(modes) for _, modes in cases)
+    if count < FEWEST_CASES:
+        failures.append(f"{count} cases are less than {FEWEST_CASES}")
     for failure in failures:
         print(failure)
-    print(f"{library}: {len(cases)} cases, {len(failures)} failures, {len(late)} late at first")
+    print(f"{library}: {count} cases, {len(failures)} failures, {len(late)} late at first")
     return 1 if failures else 0
 
 

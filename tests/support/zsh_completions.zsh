@@ -3,10 +3,11 @@
 zmodload zsh/zpty
 export folder=$(mktemp -d)
 cp "$1" $folder/_gputopo
+export dump=$1.dump  # what compinit found, which takes it a second, for the next call
 cat >$folder/setup <<'SETUP'
 fpath=($folder $fpath)
 autoload -Uz compinit
-compinit -D -u
+compinit -u -d $dump
 unsetopt beep
 compadd() {
   local -a offered
