@@ -33,9 +33,11 @@ constexpr std::array kLimits = {
     Limits{.least_gpus = 32, .one_part = 0.08, .one_spreads = 14, .two_part = 0.04, .two_spreads = 6},
     Limits{.least_gpus = 64, .one_part = 0.1, .one_spreads = 18, .two_part = 0.04, .two_spreads = 6.5},
     Limits{.least_gpus = 151, .one_part = 0.13, .one_spreads = 18, .two_part = 0.06, .two_spreads = 8},
+    Limits{.least_gpus = 601, .one_part = 0.25, .one_spreads = 32, .two_part = 0.12, .two_spreads = 14},
+    Limits{.least_gpus = 2001, .one_part = 0.4, .one_spreads = 55, .two_part = 0.2, .two_spreads = 25},
 };
-// Larger groups show their own distribution, and the tests of rarity find more than this one.
-constexpr std::size_t kMostGpus = 600;
+// In a larger group, leaving one GPU out of the others changes nothing, so the others are all GPUs.
+constexpr std::size_t kManyValues = 600;
 // Share of the others that show the spread. The rest may be faulty, too.
 constexpr double kClosest = 0.75;
 // Measurement noise and differences between chips make tails at least this light; heavier ones are not seen on GPUs.
@@ -62,9 +64,14 @@ struct Item {
   double spread = 0;    // of the others
 };
 
-// Standard deviation, estimated from the values closest to the centre, so that a fault of several GPUs does not widen
-// it.
-double spread_around(const std::vector<double>& others, double centre) {
+struct Others {
+  double usual = 0;   // median
+  double spread = 0;  // standard deviation, estimated from the values closest to the median, so that a fault of several
+                      // GPUs does not widen it
+};
+
+Others describe(const std::vector<double>& others) {
+  const double centre = stats::median(others);
   std::vector<double> distances;
   for (const double value : others) distances.push_back(std::abs(value - centre));
   const auto all = static_cast<double>(distances.size());
@@ -74,7 +81,7 @@ double spread_around(const std::vector<double>& others, double centre) {
   double squares = 0;
   for (std::size_t i = 0; i < kept; ++i) squares += distances[i] * distances[i];
   const double deviation = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, kept - 1)));
-  return deviation / share_of_deviation(static_cast<double>(kept) / all);
+  return {.usual = centre, .spread = deviation / share_of_deviation(static_cast<double>(kept) / all)};
 }
 
 // A ratio needs positive values. A rate of 0 counts as this part of the usual one.
@@ -90,6 +97,15 @@ std::vector<double> logarithms_of(const Population& population) {
   return values;
 }
 
+// The values of all GPUs but one.
+std::vector<double> without(std::uint32_t gpu, const Population& population, const std::vector<double>& values) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (population.numbers[i].gpu != gpu) others.push_back(values[i]);
+  }
+  return others;
+}
+
 void add_items(const Population& population, std::uint32_t index, const JudgeParameters& parameters,
                std::vector<Item>& items) {
   const std::vector<double> values = logarithms_of(population);
@@ -97,21 +113,21 @@ void add_items(const Population& population, std::uint32_t index, const JudgePar
   std::vector<double> errors;
   for (const NumberCell& cell : population.numbers) errors.push_back(logarithmic_error(*cell.reading));
   const double usual_error = stats::median(errors);
+  Others others;
+  if (values.size() > kManyValues) others = describe(values);
   for (std::size_t i = 0; i < population.numbers.size(); ++i) {
     const NumberCell& cell = population.numbers[i];
-    std::vector<double> others;
-    for (std::size_t other = 0; other < values.size(); ++other) {
-      if (population.numbers[other].gpu != cell.gpu) others.push_back(values[other]);
+    if (values.size() <= kManyValues) {
+      const std::vector<double> of_others = without(cell.gpu, population, values);
+      if (of_others.size() + 1 < parameters.least_gpus_for_exact) continue;
+      others = describe(of_others);
     }
-    if (others.size() + 1 < parameters.least_gpus_for_exact) continue;
-    const double usual = stats::median(others);
     const double own_variance = std::max(errors[i] * errors[i] - usual_error * usual_error, 0.0);
-    const double spread = spread_around(others, usual);
     items.push_back({.cell = &cell,
                      .population = index,
-                     .usual = usual,
-                     .distance = values[i] - usual,
-                     .spread = std::sqrt(spread * spread + own_variance)});
+                     .usual = others.usual,
+                     .distance = values[i] - others.usual,
+                     .spread = std::sqrt(others.spread * others.spread + own_variance)});
   }
 }
 
@@ -174,7 +190,7 @@ std::vector<LargeDeviation> large_deviations(const Store& store, const Members& 
   const std::size_t gpus = members.gpus.size();
   std::vector<LargeDeviation> result;
   const auto above = std::ranges::find_if(kLimits, [gpus](const Limits& limits) { return limits.least_gpus > gpus; });
-  if (above == kLimits.begin() || gpus > kMostGpus) return result;
+  if (above == kLimits.begin()) return result;
   const Limits& limits = *std::prev(above);
   std::vector<Item> items;
   for (std::uint32_t i = 0; i < populations.size(); ++i) {
@@ -194,7 +210,6 @@ std::vector<LargeDeviation> large_deviations(const Store& store, const Members& 
 
 std::vector<Split> splits_of(const Members& members, const std::vector<Population>& populations) {
   std::vector<Split> splits;
-  if (members.gpus.size() > kMostGpus) return splits;
   for (std::uint32_t i = 0; i < populations.size(); ++i) {
     const Population& population = populations[i];
     const bool is_rated = worse_sign(population.kind) != 0 || population.kind.is_structure;

@@ -1,5 +1,5 @@
-// Finds deviations so large that they are faults whatever the distribution of a value. A group of a few GPUs does not
-// show how far its values spread, so no test of rarity alone (score.h) finds them there.
+// Finds deviations so large that they are faults whatever the distribution of a value. A small group does not show how
+// far its values spread, and of heavy tails no group does, so no test of rarity alone (score.h) finds them there.
 #pragma once
 
 #include <optional>
