@@ -128,7 +128,7 @@ pid_t locking_process(const struct stat& file) {
 }  // namespace
 
 std::string device_lock_holder(const std::string& pci_address) {
-  const std::string unknown = "another gputopo process";
+  std::string unknown = "another gputopo process";
   const LockFolder folder = lock_folder();
   struct stat file {};
   if (!folder.descriptor.is_open() ||
