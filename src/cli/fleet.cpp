@@ -12,68 +12,75 @@
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "cli/watchdog.h"
-#include "file/file_update.h"
-#include "file/limits.h"
 #include "file/output.h"
 #include "fleet/findings.h"
 #include "fleet/findings_html.h"
 #include "fleet/findings_json.h"
 #include "fleet/merge.h"
 #include "fleet/store_file.h"
+#include "fleet/store_reader.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 
 namespace gputopo::cli {
 namespace {
 
-// A merge holds the store for as long as it reads the reports; thousands of reports take minutes.
+// Another merge holds the store for a thousand reports at most, unless it makes the store anew.
 constexpr double kPatienceForStoreSeconds = 600;
+constexpr std::int64_t kSecondsPerDay = 86400;
 
-fleet::Store parse_store(const std::string& path, std::string_view bytes) {
-  try {
-    return fleet::read_store(bytes);
-  } catch (const FormatError& error) {
-    throw FormatError(fmt::format("'{}': {}", path, error.what()));
-  }
-}
-
-int run_merge(const FleetOptions& options) {
-  const bool is_to_stdout = options.store_path == "-";
-  if (is_to_stdout && options.resume)
-    throw UsageError("--resume cannot add to standard output (--out -); give a file to --out");
-  if (!is_to_stdout) check_writable(options.store_path);
-  std::optional<FileUpdate> update;
-  if (!is_to_stdout) {
-    update.emplace(options.store_path, std::chrono::duration<double>(limited_timeout(kPatienceForStoreSeconds)),
-                   [](const std::string& line) { say("gputopo: " + line); });
-  }
-  fleet::Store store;
-  if (options.resume) {
-    const std::optional<std::string> known = update->read(limits::kMaxStoreBytes);
-    if (known) store = parse_store(options.store_path, *known);
-  }
-  const fleet::MergeSummary summary =
-      fleet::merge(options.folders, {.keep_names = options.keep_names, .takes_simulated = options.takes_simulated},
-                   store, [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
-  if (store.runs().empty()) {
-    throw FormatError("no reports found; give files saved by 'gputopo --json FILE', or folders with such *.json files");
-  }
-  const std::string bytes = fleet::write_store(store);
-  const std::string said = fmt::format(
-      "{} files, {} new runs, {} already known, {} problems; the store has {} runs in {} bytes", summary.files,
-      summary.added, summary.known + summary.repeated, summary.problems, store.runs().size(), bytes.size());
-  if (is_to_stdout) {
-    print_result(bytes);
-    say("gputopo: " + said);
-  } else {
-    update->write(bytes);
-    print_result(said + "\n");
-  }
-  return summary.problems == 0 ? kExitComplete : kExitIncomplete;
+fleet::sqlite::Waiting waiting() {
+  return {.patience = std::chrono::duration<double>(limited_timeout(kPatienceForStoreSeconds)),
+          .say = [](const std::string& line) { say("gputopo: " + line); }};
 }
 
 std::int64_t seconds_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+int run_merge(const FleetOptions& options) {
+  check_writable(options.store_path);
+  const auto leave_out = [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); };
+  const fleet::Sources sources = fleet::find_sources(options.folders, leave_out);
+  fleet::StoreFile store(options.store_path, fleet::sqlite::Access::kCreate, waiting());
+  if (!options.resume) store.clear();
+  const fleet::MergeSummary summary = fleet::merge(sources,
+                                                   {.is_anonymous = options.is_anonymous,
+                                                    .takes_simulated = options.takes_simulated,
+                                                    .in_steps = options.resume,
+                                                    .now = seconds_now(),
+                                                    .keep_reports_seconds = options.keep_reports_days * kSecondsPerDay},
+                                                   store, leave_out);
+  const std::int64_t runs = store.run_count();
+  if (runs == 0) {
+    throw FormatError("no reports found; give files saved by 'gputopo --json FILE', or folders with such *.json files");
+  }
+  store.commit();
+  print_result(fmt::format("{} files, {} new runs, {} already known, {} problems; the store has {} runs in {} bytes\n",
+                           summary.files, summary.added, summary.known + summary.repeated, summary.problems, runs,
+                           store.bytes()));
+  return summary.problems == 0 ? kExitComplete : kExitIncomplete;
+}
+
+int run_forget(const FleetOptions& options) {
+  const std::string time =
+      options.before.find('T') == std::string::npos ? options.before + "T00:00:00Z" : options.before;
+  const std::optional<std::int64_t> before = fleet::parse_timestamp(time);
+  if (!before) {
+    throw UsageError(fmt::format("--before {}: not a date; give one like 2026-11-25, in UTC", options.before));
+  }
+  fleet::StoreFile store(options.store_path, fleet::sqlite::Access::kWrite, waiting());
+  const fleet::Forgotten forgotten = store.forget(*before);
+  print_result(fmt::format(
+      "{} runs and {} reports from before {} removed, {} runs kept; {} bytes of the file are free "
+      "for later merges (to shrink it: sqlite3 {} VACUUM)\n",
+      forgotten.runs, forgotten.documents, time, store.run_count(), forgotten.free_bytes, options.store_path));
+  return kExitComplete;
+}
+
+int run_document(const FleetOptions& options) {
+  print_result(fleet::read_newest_report(options.store_path, options.gpu, waiting()));
+  return kExitComplete;
 }
 
 // A destination path and its format.
@@ -119,8 +126,8 @@ int run_report(const FleetOptions& options) {
   check_outputs(options, outputs);
   fleet::Judgement judgement;
   try {
-    judgement = fleet::judge(parse_store(options.store_path, read_file(options.store_path, limits::kMaxStoreBytes)),
-                             seconds_now());
+    const std::int64_t now = seconds_now();
+    judgement = fleet::judge(fleet::read_store(options.store_path, now, waiting()), now);
   } catch (const Error& error) {
     // Without the metric, a collector's file would look as if nobody had run the check.
     if (!options.prometheus_path.empty()) put(options.prometheus_path, fleet::failure_to_prometheus(error.what()));
@@ -140,7 +147,17 @@ int run_report(const FleetOptions& options) {
 }  // namespace
 
 int run_fleet(const FleetOptions& options) {
-  return options.command == FleetCommand::kMerge ? run_merge(options) : run_report(options);
+  switch (options.command) {
+    case FleetCommand::kMerge:
+      return run_merge(options);
+    case FleetCommand::kForget:
+      return run_forget(options);
+    case FleetCommand::kDocument:
+      return run_document(options);
+    case FleetCommand::kReport:
+      break;
+  }
+  return run_report(options);
 }
 
 }  // namespace gputopo::cli

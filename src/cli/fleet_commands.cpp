@@ -14,10 +14,18 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
   merge->add_option("DIR", options.folders, "Saved JSON reports, or folders that contain them")
       ->required()
       ->type_name("DIR");
-  merge->add_option("--out", options.store_path, "Store to write, an Arrow file")->required()->type_name("FILE");
+  merge->add_option("--out", options.store_path, "Store to write, an SQLite database")->required()->type_name("FILE");
   merge->add_flag("--resume", options.resume, "Keep the runs in the store and add new ones");
-  merge->add_flag("--names", options.keep_names,
-                  "Also store a name for each run: the host's name, or the file's path if the report has none");
+  CLI::Option* anonymous = merge->add_flag("--anonymous", options.is_anonymous,
+                                           "Keep host names, file paths and the reports themselves out of the store");
+  merge
+      ->add_flag_callback(
+          "--names", [] {}, "The default, for scripts that were written for older versions")
+      ->excludes(anonymous);
+  merge->add_option("--keep-reports", options.keep_reports_days, "Days for which the store has the reports themselves")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 36500).description(""))
+      ->type_name("DAYS");
   merge->add_flag("--simulated", options.takes_simulated, "Accept simulated GPUs in a store of real ones");
   merge->callback([&options] { options.command = FleetCommand::kMerge; });
   CLI::App* report = fleet.add_subcommand(
@@ -33,6 +41,18 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
   report->add_flag("--allow-not-judged", options.allows_not_judged,
                    "Exit with 0 instead of 3 if there are no outliers but some GPUs could not be judged");
   report->callback([&options] { options.command = FleetCommand::kReport; });
+  CLI::App* forget = fleet.add_subcommand("forget", "Remove the runs and reports from before a date");
+  forget->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
+  forget->add_option("--before", options.before, "First day that is kept, in UTC: 2026-11-25")
+      ->required()
+      ->type_name("DATE");
+  forget->callback([&options] { options.command = FleetCommand::kForget; });
+  CLI::App* document = fleet.add_subcommand("document", "Print the newest report of a GPU that the store still has");
+  document->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
+  document->add_option("GPU", options.gpu, "The GPU's id or name, as 'fleet report' shows it")
+      ->required()
+      ->type_name("");
+  document->callback([&options] { options.command = FleetCommand::kDocument; });
 }
 
 }  // namespace gputopo::cli

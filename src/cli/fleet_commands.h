@@ -9,7 +9,7 @@ class App;
 
 namespace gputopo::cli {
 
-// Adds the commands 'merge' and 'report'.
+// Adds the commands 'merge', 'report', 'forget' and 'document'.
 void add_fleet_commands(CLI::App& fleet, FleetOptions& options);
 
 }  // namespace gputopo::cli

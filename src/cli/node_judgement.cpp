@@ -66,7 +66,7 @@ void judge_gpus(NodeReport& report) {
   }
   if (report.gpus.size() < fleet::JudgeParameters{}.least_gpus_for_exact) return;
   fleet::Store store;
-  for (const fleet::Run& run : fleet::read_document(node_to_json(report), "node", true).runs) store.add(run, "node");
+  for (const fleet::Run& run : fleet::read_document(node_to_json(report), "node", true).runs) store.add(run);
   constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max() / 2;  // no run counts as one of the future
   const fleet::Judgement judgement = fleet::judge(store, kAnyTime);
   const auto part_of = [](const fleet::GpuName& who) { return who.name.substr(who.name.rfind(' ') + 1); };

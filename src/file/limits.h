@@ -32,23 +32,19 @@ inline constexpr std::size_t kMaxMessage = 4000;
 
 // ---- Stores of fleets ----
 
-// A store of 10,000 GPUs has 100 MB; a thousand nights of a thousand GPUs exceed this.
-inline constexpr std::uint64_t kMaxStoreBytes = 4ull << 30;
-// Tables of the metadata messages: a few for each column and batch.
-inline constexpr std::uint32_t kMaxStoreTables = 1u << 20;
-// Bytes of a dictionary entry: names, paths and text values.
+// Bytes of names, paths and text values.
 inline constexpr std::size_t kMaxStoreText = 4096;
-// Columns, and rows of a batch, which is in memory at once. gputopo writes 18, and 65,536 plus those of a report.
-inline constexpr std::size_t kMaxStoreColumns = 64;
-inline constexpr std::size_t kMaxStoreBatchRows = 1u << 22;
-// Rows of a store: each takes 40 bytes of memory during the judgment.
-inline constexpr std::size_t kMaxStoreRows = 1u << 26;
-// Decoded bytes may be this many times the size of a store, plus kSmallStoreBytes, because a file can refer to the
-// same bytes repeatedly. Stores of gputopo decode to 4 to 9 times their size.
-inline constexpr std::uint64_t kMaxStoreExpansion = 16;
-inline constexpr std::uint64_t kSmallStoreBytes = 1u << 20;
-// Decoded bytes of a store of any size: those of kMaxStoreRows rows and their texts.
-inline constexpr std::uint64_t kMaxDecodedStoreBytes = 16ull << 30;
+// Bytes of a compressed report in a store.
+inline constexpr int kMaxStoreDocument = 1 << 28;
+// Bytes that SQLite may allocate: its cache and one row, several times over.
+inline constexpr std::int64_t kMaxStoreHeap = 1ll << 30;
+// Runs that a judgement knows, and readings that it compares: 100 and 40 bytes of memory each.
+inline constexpr std::size_t kMaxStoreRuns = 1u << 22;
+inline constexpr std::size_t kMaxStoreReadings = 1u << 24;
+// A store of the format before SQLite, of which gputopo wrote at most this much.
+inline constexpr std::uint64_t kMaxArrowBytes = 4ull << 30;
+// Readings of one of its runs.
+inline constexpr std::size_t kMaxArrowRunRows = 1u << 16;
 // Different values of one GPU model: several times those of a report with --full. The judgment compares all pairs.
 inline constexpr std::size_t kMaxStoreValues = 2048;
 // The judgment has a table of GPUs by values, with 16 bytes per cell. GPUs of one model have nearly the same values,

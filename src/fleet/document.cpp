@@ -6,6 +6,8 @@
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "file/json_text.h"
 #include "file/limits.h"
@@ -337,6 +339,18 @@ void check_texts(const Run& run) {
   }
 }
 
+// A store has one value of each path, unit and source.
+void drop_repeated(Document& document) {
+  for (Run& run : document.runs) {
+    std::set<std::tuple<std::string, std::string, std::string>> known;
+    std::erase_if(run.readings, [&](const Reading& reading) {
+      if (known.emplace(reading.path, reading.unit, reading.source).second) return false;
+      document.problems.push_back(fmt::format("'{}' has several values, and the first counts", shown(reading.path)));
+      return true;
+    });
+  }
+}
+
 Document read_any(std::string_view text, const std::string& place, bool keep_names) {
   // A quick search first: parsing a long report only to detect its kind would be slow.
   if (text.find(kNodeFormat) != std::string_view::npos) {
@@ -358,6 +372,7 @@ Document read_any(std::string_view text, const std::string& place, bool keep_nam
 Document read_document(std::string_view text, const std::string& place, bool keep_names) {
   Document document = read_any(text, place, keep_names);
   for (const Run& run : document.runs) check_texts(run);
+  drop_repeated(document);
   return document;
 }
 

@@ -6,10 +6,14 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "file/file_failure.h"
+#include "file/limits.h"
 #include "file/sanitize.h"
+#include "fleet/arrow_import.h"
 #include "fleet/document.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -19,23 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Source {
-  std::string path;
-  std::string place;
-};
-
-// Added last, when it is known whether the fleet has real GPUs.
-struct SimulatedRun {
-  Run run;
-  std::string file;
-  std::string path;
-};
+using Source = Sources::File;
 
 bool is_report_name(const fs::path& path) {
   return path.extension() == ".json" && !path.filename().string().starts_with('.');
 }
-
-using Complain = std::function<void(const std::string& problem)>;
 
 // Reports a folder that is unreadable or disappears to `complain` and continues with the others.
 std::vector<Source> files_below(const std::string& folder, const Complain& complain) {
@@ -93,18 +85,24 @@ bool is_date(std::string_view name) {
   return day.ok() && day.year() >= kFirst && day.year() < kEnd;
 }
 
+// The newest time of the runs, but not after `now`: a clock may be wrong.
+std::int64_t time_of(const Document& document, std::int64_t now) {
+  std::optional<std::int64_t> newest;
+  for (const Run& run : document.runs) newest = std::max(newest, run.timestamp);
+  return std::min(newest.value_or(now), now);
+}
+
 class Merge {
  public:
-  Merge(const MergeOptions& options, Store& store, const Complain& say) : options_(options), store_(store), say_(say) {}
+  Merge(const MergeOptions& options, StoreFile& store, const Complain& say)
+      : options_(options), store_(store), say_(say) {}
 
-  MergeSummary run(const std::vector<std::string>& folders) {
-    std::vector<Source> sources;
-    for (const std::string& folder : folders) {
-      const auto complain = [this](const std::string& problem) { leave_out(problem); };
-      for (Source& source : files_below(folder, complain)) sources.push_back(std::move(source));
-    }
-    for (const Source& source : sources) take(source);
-    take_simulated();
+  MergeSummary run(const Sources& sources) {
+    summary_.problems = sources.problems;
+    for (const Source& source : sources.files) take(source, false);
+    // Simulated GPUs come last, when it is known whether the fleet has real ones, and stores may have some.
+    for (const Source& source : std::exchange(later_, {})) take(source, true);
+    store_.drop_documents(options_.now - options_.keep_reports_seconds);
     return summary_;
   }
 
@@ -116,44 +114,81 @@ class Merge {
   void leave_out(const std::string& path, std::string_view problem) {
     leave_out(fmt::format("'{}': {}", sanitized_line(path), problem));
   }
-  void add(const Run& run, const std::string& file) { ++(store_.add(run, file) ? summary_.added : summary_.repeated); }
+  void add(const Run& run, ContentId file, ContentId report) {
+    ++(store_.add(run, file, report) ? summary_.added : summary_.repeated);
+    store_.add_file(file);
+  }
+  [[nodiscard]] bool refuses_simulated() { return !options_.takes_simulated && store_.has_real_runs(); }
 
-  void take(const Source& source) try {
-    const std::string text = read_file(source.path);
-    ++summary_.files;
-    const std::string file = Store::file_id(text);
+  // `is_later`: in the second round.
+  void take(const Source& source, bool is_later) try {
+    const bool may_be_arrow = source.path.ends_with(".arrow");
+    if (may_be_arrow && !is_later) return later_.push_back(source);
+    const std::string text = read_file(source.path, may_be_arrow ? limits::kMaxArrowBytes : limits::kMaxInputBytes);
+    const ContentId file = id_of_content(text);
+    summary_.files += may_be_arrow || !is_later ? 1 : 0;
     if (store_.has_file(file)) {
       ++summary_.known;
-      return;
+    } else if (is_arrow(text)) {
+      import(text, file);
+    } else {
+      take(source, text, file, is_later);
     }
-    const Document document = read_document(text, source.place, options_.keep_names);
-    for (const std::string& problem : document.problems) leave_out(source.path, problem);
-    for (const Run& run : document.runs) {
-      run.simulated ? simulated_.push_back({run, file, source.path}) : add(run, file);
+    constexpr std::size_t kFilesAtOnce = 1000;
+    if (options_.in_steps && ++in_transaction_ % kFilesAtOnce == 0) {
+      store_.commit();
+      store_.begin();
     }
-  } catch (const FileError& error) {
-    leave_out(error.what());
   } catch (const FormatError& error) {
     leave_out(source.path, error.what());
+  } catch (const FileError& error) {
+    leave_out(error.what());
   }
 
-  void take_simulated() {
-    const auto is_real = [](const StoredRun& run) { return !run.simulated; };
-    const bool refuses = !options_.takes_simulated && std::ranges::any_of(store_.runs(), is_real);
-    for (const SimulatedRun& one : simulated_) {
-      if (refuses) {
-        leave_out(one.path, "the GPU is simulated, and the store has real ones; --simulated accepts both");
-      } else {
-        add(one.run, one.file);
-      }
+  void take(const Source& source, const std::string& text, ContentId file, bool is_later) {
+    const Document document = read_document(text, source.place, !options_.is_anonymous);
+    for (const std::string& problem : document.problems) {
+      if (!is_later) leave_out(source.path, problem);
     }
+    const bool has_simulated = std::ranges::any_of(document.runs, &Run::simulated);
+    if (has_simulated && !is_later) return later_.push_back(source);
+    if (has_simulated && refuses_simulated()) {
+      return leave_out(source.path, "the GPU is simulated, and the store has real ones; --simulated accepts both");
+    }
+    for (const Run& run : document.runs) add(run, file, id_of_run(run));
+    const std::int64_t time = time_of(document, options_.now);
+    if (!options_.is_anonymous && time > options_.now - options_.keep_reports_seconds) {
+      store_.keep_document(file, time, text);
+    }
+  }
+
+  // A store of the format before SQLite.
+  void import(std::string_view bytes, ContentId file) {
+    std::size_t simulated = 0;
+    read_arrow_store(bytes, [&](const Run& run, std::string_view report, std::string_view of_file) {
+      Run taken = run;
+      if (options_.is_anonymous) taken.name.clear();
+      if (run.simulated && refuses_simulated()) {
+        ++simulated;
+      } else {
+        add(taken, id_of_digits(of_file), id_of_digits(report));
+      }
+    });
+    if (simulated > 0) {
+      throw FormatError(
+          fmt::format("{} of its runs are of simulated GPUs, and the store has real ones; --simulated "
+                      "accepts both",
+                      simulated));
+    }
+    store_.add_file(file);
   }
 
   const MergeOptions& options_;
-  Store& store_;
+  StoreFile& store_;
   const Complain& say_;
   MergeSummary summary_;
-  std::vector<SimulatedRun> simulated_;
+  std::vector<Source> later_;
+  std::size_t in_transaction_ = 0;
 };
 
 }  // namespace
@@ -168,9 +203,20 @@ std::string place_of(const std::string& path_in_folder) {
   return (place / (name.extension() == ".json" ? name.stem() : name)).string();
 }
 
-MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
-                   const std::function<void(const std::string& problem)>& say) {
-  return Merge(options, store, say).run(folders);
+Sources find_sources(const std::vector<std::string>& folders, const Complain& say) {
+  Sources sources;
+  const auto complain = [&](const std::string& problem) {
+    ++sources.problems;
+    say(problem);
+  };
+  for (const std::string& folder : folders) {
+    for (Source& source : files_below(folder, complain)) sources.files.push_back(std::move(source));
+  }
+  return sources;
+}
+
+MergeSummary merge(const Sources& sources, const MergeOptions& options, StoreFile& store, const Complain& say) {
+  return Merge(options, store, say).run(sources);
 }
 
 }  // namespace gputopo::fleet

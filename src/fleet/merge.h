@@ -1,4 +1,4 @@
-// Merges many files into one store. Files are read one by one, and only what the store keeps stays in memory.
+// Merges many files into one store. Files are read one by one, and none of them stays in memory.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "fleet/store.h"
+#include "fleet/store_file.h"
 
 namespace gputopo::fleet {
 
 struct MergeOptions {
-  bool keep_names = false;       // host names, or file paths if the document has no host name
+  bool is_anonymous = false;     // without host names, paths of files and the reports themselves
   bool takes_simulated = false;  // beside the runs of real GPUs, too
+  bool in_steps = false;         // commits now and then, so that others get a turn and a killed merge loses little
+  std::int64_t now = 0;          // seconds since 1970
+  std::int64_t keep_reports_seconds = 0;  // keeps the reports that are not older than this
 };
 
 struct MergeSummary {
@@ -23,11 +26,25 @@ struct MergeSummary {
   std::size_t problems = 0;
 };
 
-// Runs of simulated GPUs are left out if the store has runs of real ones, unless the options say otherwise. Reads every
-// *.json below the folders, sorted by path, or a given file. An unreadable file or subfolder costs one line to `say`;
-// the others are still read. Throws a FileError if one of `folders` does not exist.
-[[nodiscard]] MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
-                                 const std::function<void(const std::string& problem)>& say);
+using Complain = std::function<void(const std::string& problem)>;
+
+struct Sources {
+  struct File {
+    std::string path;
+    std::string place;
+  };
+  std::vector<File> files;
+  std::size_t problems = 0;
+};
+
+// Finds every *.json below the folders, sorted by path, or takes a given file. An unreadable subfolder costs one line
+// to `say`. Throws a FileError if one of `folders` does not exist.
+[[nodiscard]] Sources find_sources(const std::vector<std::string>& folders, const Complain& say);
+
+// Leaves the last transaction to the caller. Runs of simulated GPUs are left out if the store has runs of real ones,
+// unless the options say otherwise. An unreadable file costs one line to `say`; the others are still read.
+[[nodiscard]] MergeSummary merge(const Sources& sources, const MergeOptions& options, StoreFile& store,
+                                 const Complain& say);
 
 // Identifies a file's GPU: the path within the folder without ".json" and without folders named like a date
 // (2026-11-25, 20261125T0300), so that the runs of all nights belong to the same GPU.

@@ -1,4 +1,4 @@
-// A fleet's runs and their readings, as numbers in memory and as one Arrow file (docs/fleet.md lists its columns).
+// A fleet's runs and their readings, as numbers in memory: what a judgement compares.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,19 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "fleet/reading.h"
 
 namespace gputopo::fleet {
 
-using Word = std::uint32_t;  // a text of the store; 0: the empty text, null in the file
+using Word = std::uint32_t;  // a text of the store; 0: the empty text
 inline constexpr Word kNoWord = 0;
 
 class Words {
  public:
   [[nodiscard]] Word add(std::string_view text);
   [[nodiscard]] const std::string& operator[](Word word) const { return texts_[word]; }
-  [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
  private:
   struct Hash {
@@ -32,8 +30,6 @@ class Words {
 };
 
 struct StoredRun {
-  Word report;  // id of the run's content
-  Word file;    // id of the content of the run's file
   Word host;
   Word gpu;
   Word name;
@@ -42,7 +38,7 @@ struct StoredRun {
   Word profile;
   std::optional<std::int64_t> timestamp;
   bool simulated = false;
-  std::size_t first = 0;  // readings are [first, end)
+  std::size_t first = 0;  // readings are [first, end); none if the run is only known to have been
   std::size_t end = 0;
 };
 
@@ -59,23 +55,25 @@ struct StoredReading {
 
 class Store {
  public:
-  // Returns the id of a file's content.
-  [[nodiscard]] static std::string file_id(std::string_view content);
-  [[nodiscard]] bool has_file(const std::string& id) const { return files_.contains(id); }
-  // Returns false and adds nothing if the store already has the same content of the same GPU.
-  bool add(const Run& run, const std::string& file);
+  void add(const Run& run);
+  // For readers, whose words are of this store. Readings may come before or after other runs.
+  [[nodiscard]] Word word(std::string_view text) { return words_.add(text); }
+  void add(const StoredRun& run) { runs_.push_back(run); }
+  void add(const StoredReading& reading) { readings_.push_back(reading); }
+  void reserve_readings(std::size_t count) { readings_.reserve(count); }
 
   [[nodiscard]] const std::vector<StoredRun>& runs() const { return runs_; }
   [[nodiscard]] const std::vector<StoredReading>& readings() const { return readings_; }
   [[nodiscard]] const std::string& text(Word word) const { return words_[word]; }
 
  private:
-  friend Store read_store(std::string_view bytes);
   Words words_;
   std::vector<StoredRun> runs_;
   std::vector<StoredReading> readings_;
-  std::unordered_set<std::string> files_;
-  std::unordered_set<std::string> reports_;
 };
+
+// Bounds of an interval in single precision, rounded outward, so that it never becomes narrower; NaN if there is none.
+[[nodiscard]] float rounded_down(double bound);
+[[nodiscard]] float rounded_up(double bound);
 
 }  // namespace gputopo::fleet

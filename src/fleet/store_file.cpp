@@ -1,248 +1,207 @@
 #include "fleet/store_file.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
-#include <algorithm>
-#include <array>
+#include <charconv>
 #include <cmath>
-#include <iterator>
+#include <new>
+#include <unordered_set>
 #include <utility>
 
-#include "file/limits.h"
-#include "fleet/arrow_reader.h"
-#include "fleet/arrow_table.h"
-#include "fleet/arrow_writer.h"
-#include "fleet/store.h"
+#include "fleet/store_schema.h"
 #include "gputopo/error.h"
 
 namespace gputopo::fleet {
 namespace {
 
-using arrow::Kind;
-
-constexpr const char* kVersionKey = "gputopo_fleet_store";
-constexpr const char* kVersion = "1";
-constexpr std::size_t kBatchRows = 1 << 16;
-
-// Text columns: first those of the run, then those of the reading.
-struct RunColumn {
-  const char* name;
-  Word StoredRun::*word;
-};
-constexpr RunColumn kRunColumns[] = {{"report", &StoredRun::report}, {"file", &StoredRun::file},
-                                     {"host", &StoredRun::host},     {"gpu", &StoredRun::gpu},
-                                     {"name", &StoredRun::name},     {"model", &StoredRun::model},
-                                     {"driver", &StoredRun::driver}, {"profile", &StoredRun::profile}};
-struct ReadingColumn {
-  const char* name;
-  Word StoredReading::*word;
-};
-constexpr ReadingColumn kReadingColumns[] = {{"path", &StoredReading::path},
-                                             {"unit", &StoredReading::unit},
-                                             {"source", &StoredReading::source},
-                                             {"reason", &StoredReading::reason},
-                                             {"text", &StoredReading::text}};
-constexpr std::size_t kTexts = std::size(kRunColumns) + std::size(kReadingColumns);
-// Columns after the texts of run and reading.
-enum Number : std::size_t { kTimestamp = kTexts, kSimulated, kValue, kLow, kHigh, kColumns };
-constexpr std::pair<const char*, Kind> kNumbers[] = {{"timestamp", Kind::kTime},
-                                                     {"simulated", Kind::kFlag},
-                                                     {"value", Kind::kDouble},
-                                                     {"low", Kind::kSingle},
-                                                     {"high", Kind::kSingle}};
-
-// The texts of one column, in order of appearance.
-struct Dictionary {
-  std::vector<std::string> texts;
-  std::vector<std::int64_t> codes;  // by word; -1: absent
-
-  void add(Word word, const Store& store) {
-    if (word == kNoWord) return;
-    if (codes.size() <= word) codes.resize(word + 1, -1);
-    if (codes[word] >= 0) return;
-    codes[word] = static_cast<std::int64_t>(texts.size());
-    texts.push_back(store.text(word));
+std::string content_of(const Run& run) {
+  std::string content = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", run.host, run.gpu, run.model, run.driver,
+                                    run.profile, run.timestamp.value_or(-1), run.simulated);
+  for (const Reading& reading : run.readings) {
+    content += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", reading.path, reading.value, reading.low, reading.high,
+                           reading.unit, reading.source, reading.reason, reading.text);
   }
-  [[nodiscard]] std::int64_t code(Word word) const { return word == kNoWord ? -1 : codes[word]; }
-};
-using Dictionaries = std::array<Dictionary, kTexts>;
-
-Dictionaries dictionaries_of(const Store& store) {
-  Dictionaries result;
-  for (const StoredRun& run : store.runs()) {
-    for (std::size_t i = 0; i < std::size(kRunColumns); ++i) result[i].add(run.*kRunColumns[i].word, store);
-  }
-  for (const StoredReading& reading : store.readings()) {
-    std::size_t column = std::size(kRunColumns);
-    for (const ReadingColumn& info : kReadingColumns) result[column++].add(reading.*info.word, store);
-  }
-  return result;
-}
-
-void append(arrow::Batch& batch, const Dictionaries& dictionaries, const StoredRun& run, const StoredReading& reading) {
-  std::size_t column = 0;
-  for (const RunColumn& info : kRunColumns) {
-    batch[column].codes.push_back(dictionaries[column].code(run.*info.word));
-    ++column;
-  }
-  for (const ReadingColumn& info : kReadingColumns) {
-    batch[column].codes.push_back(dictionaries[column].code(reading.*info.word));
-    ++column;
-  }
-  batch[kTimestamp].codes.push_back(run.timestamp.value_or(arrow::kNoTime));
-  batch[kSimulated].codes.push_back(run.simulated ? 1 : 0);
-  batch[kValue].numbers.push_back(reading.value);
-  batch[kLow].numbers.push_back(static_cast<double>(reading.low));
-  batch[kHigh].numbers.push_back(static_cast<double>(reading.high));
-}
-
-// Finds the store's columns in a file, which may have more columns and another order.
-std::array<std::size_t, kColumns> places_of(const arrow::Schema& schema) {
-  std::array<std::size_t, kColumns> places{};
-  const auto find = [&](const char* name, Kind kind) {
-    const auto found = std::ranges::find(schema.columns, name, &arrow::ColumnInfo::name);
-    if (found == schema.columns.end() || found->kind != kind) {
-      throw FormatError(fmt::format(
-          "the store's column '{}' is missing or has the wrong type; give a store written by 'gputopo fleet merge'",
-          name));
-    }
-    return static_cast<std::size_t>(found - schema.columns.begin());
-  };
-  std::size_t column = 0;
-  for (const RunColumn& info : kRunColumns) places[column++] = find(info.name, Kind::kText);
-  for (const ReadingColumn& info : kReadingColumns) places[column++] = find(info.name, Kind::kText);
-  for (const auto& [name, kind] : kNumbers) places[column++] = find(name, kind);
-  return places;
-}
-
-void check_version(const arrow::Schema& schema) {
-  const auto found = std::ranges::find(schema.metadata, kVersionKey, &arrow::Metadata::value_type::first);
-  if (found == schema.metadata.end()) {
-    throw FormatError("an Arrow file, but not a fleet store; give a store written by 'gputopo fleet merge'");
-  }
-  if (found->second != kVersion) {
-    throw FormatError(
-        fmt::format("the store has version {}, but this gputopo reads version {}; merge the reports again",
-                    found->second.substr(0, 20), kVersion));
-  }
+  return content;
 }
 
 }  // namespace
 
-std::string write_store(const Store& store) {
-  const Dictionaries dictionaries = dictionaries_of(store);
-  arrow::Schema schema{.columns = {}, .metadata = {{kVersionKey, kVersion}}};
-  std::size_t column = 0;
-  for (const RunColumn& info : kRunColumns) {
-    schema.columns.push_back({info.name, Kind::kText, dictionaries[column++].texts});
-  }
-  for (const ReadingColumn& info : kReadingColumns) {
-    schema.columns.push_back({info.name, Kind::kText, dictionaries[column++].texts});
-  }
-  for (const auto& [name, kind] : kNumbers) schema.columns.push_back({name, kind});
-  arrow::Writer writer(schema);
-  arrow::Batch batch(kColumns);
-  const auto flush = [&] {
-    writer.add(batch);
-    batch.assign(kColumns, {});
-  };
-  for (const StoredRun& run : store.runs()) {
-    for (std::size_t i = run.first; i < run.end; ++i) append(batch, dictionaries, run, store.readings()[i]);
-    if (batch.front().codes.size() >= kBatchRows) flush();
-  }
-  if (!batch.front().codes.empty()) flush();
-  return std::move(writer).finish();
+ContentId id_of_digits(std::string_view digits) {
+  std::uint64_t id = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), id, 16);
+  return static_cast<ContentId>(id);
 }
 
-namespace {
+ContentId id_of_content(std::string_view content) { return id_of_digits(anonymous_id(content)); }
 
-// Turns rows of a file into runs: neighboring rows of one report belong to one run.
-class Rows {
- public:
-  Rows(arrow::Reader& reader, Words& words) : reader_(reader), places_(places_of(reader.schema())) {
-    for (std::size_t column = 0; column < kTexts; ++column) {
-      for (const std::string& text : reader.schema().columns[places_[column]].dictionary) {
-        words_[column].push_back(words.add(text));
-      }
-    }
-  }
+ContentId id_of_run(const Run& run) { return id_of_content(content_of(run)); }
 
-  void begin_batch(std::size_t index) { batch_ = reader_.batch(index); }
-  [[nodiscard]] std::size_t count() const { return batch_[places_[kSimulated]].codes.size(); }
-
-  [[nodiscard]] StoredRun run(std::size_t row) const {
-    StoredRun run{};
-    std::size_t column = 0;
-    for (const RunColumn& info : kRunColumns) run.*info.word = word(column++, row);
-    const std::int64_t time = batch_[places_[kTimestamp]].codes[row];
-    // Later times than the year 9999 are no dates.
-    constexpr std::int64_t kEnd = 253402300800;
-    if (time >= 0 && time < kEnd) run.timestamp = time;
-    run.simulated = batch_[places_[kSimulated]].codes[row] != 0;
-    return run;
-  }
-  [[nodiscard]] StoredReading reading(std::size_t row) const {
-    StoredReading reading{};
-    std::size_t column = std::size(kRunColumns);
-    for (const ReadingColumn& info : kReadingColumns) reading.*info.word = word(column++, row);
-    reading.value = batch_[places_[kValue]].numbers[row];
-    reading.low = static_cast<float>(batch_[places_[kLow]].numbers[row]);
-    reading.high = static_cast<float>(batch_[places_[kHigh]].numbers[row]);
-    return reading;
-  }
-
- private:
-  [[nodiscard]] Word word(std::size_t column, std::size_t row) const {
-    const std::int64_t code = batch_[places_[column]].codes[row];
-    return code < 0 ? kNoWord : words_[column][static_cast<std::size_t>(code)];
-  }
-
-  arrow::Reader& reader_;
-  std::array<std::size_t, kColumns> places_;
-  std::array<std::vector<Word>, kTexts> words_;
-  arrow::Batch batch_;
-};
-
-bool is_same_run(const StoredRun& one, const StoredRun& other) {
-  return std::ranges::all_of(kRunColumns, [&](const RunColumn& info) { return one.*info.word == other.*info.word; }) &&
-         one.timestamp == other.timestamp && one.simulated == other.simulated;
+StoreFile::StoreFile(const std::string& path, sqlite::Access access, sqlite::Waiting waiting)
+    : database_(path, access, std::move(waiting)) {
+  begin();
+  // An empty file is a store whose first merge was interrupted.
+  const bool is_new = access == sqlite::Access::kCreate &&
+                      database_.number("SELECT count(*) FROM sqlite_schema") == 0 &&
+                      database_.number("PRAGMA application_id") == 0 && database_.number("PRAGMA user_version") == 0;
+  if (is_new) create_schema(database_);
+  check_schema(database_);
 }
 
-}  // namespace
+void StoreFile::begin() {
+  database_.run("BEGIN IMMEDIATE");
+  texts_.clear();
+  quantities_.clear();
+}
 
-Store read_store(std::string_view bytes) {
-  arrow::Reader reader(bytes);
-  check_version(reader.schema());
-  Store store;
-  Rows rows(reader, store.words_);
-  for (std::size_t batch = 0; batch < reader.batch_count(); ++batch) {
-    rows.begin_batch(batch);
-    const std::size_t count = store.readings_.size() + rows.count();
-    // Every row takes at least the eight bytes of its value.
-    if (count > limits::kMaxStoreRows || count > bytes.size() / sizeof(double)) {
-      throw FormatError(
-          fmt::format("the store has more than {} rows or lists some rows twice; merge fewer reports into it",
-                      limits::kMaxStoreRows));
-    }
-    for (std::size_t row = 0; row < rows.count(); ++row) {
-      StoredRun run = rows.run(row);
-      if (store.runs_.empty() || store.runs_.back().report != run.report) {
-        if (!store.reports_.insert(store.words_[run.report]).second) {
-          throw FormatError(fmt::format("the store has report '{}' in two places; merge the reports again",
-                                        store.words_[run.report].substr(0, 40)));
-        }
-        store.files_.insert(store.words_[run.file]);
-        run.first = store.readings_.size();
-        store.runs_.push_back(run);
-      } else if (!is_same_run(store.runs_.back(), run)) {
-        throw FormatError(fmt::format("the store contradicts itself about report '{}'; merge the reports again",
-                                      store.words_[run.report].substr(0, 40)));
-      }
-      store.readings_.push_back(rows.reading(row));
-      store.runs_.back().end = store.readings_.size();
+void StoreFile::commit() { database_.run("COMMIT"); }
+
+void StoreFile::clear() {
+  for (const char* table : {"texts", "quantities", "files", "runs", "changing", "lasting", "documents"}) {
+    database_.run(fmt::format("DELETE FROM {}", table));
+  }
+}
+
+bool StoreFile::has_file(ContentId file) {
+  return database_("SELECT 1 FROM files WHERE id = ?").with(file).number().has_value();
+}
+
+bool StoreFile::has_real_runs() {
+  has_real_runs_ = has_real_runs_ || database_("SELECT 1 FROM runs WHERE NOT simulated LIMIT 1").number().has_value();
+  return has_real_runs_;
+}
+
+void StoreFile::add_file(ContentId file) { database_("INSERT OR IGNORE INTO files VALUES (?)").with(file).run(); }
+
+std::optional<std::int64_t> StoreFile::text_id(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto [known, is_new] = texts_.try_emplace(text);
+  if (!is_new) return known->second;
+  if (const auto id = database_("SELECT id FROM texts WHERE text = ?").with(text).number()) {
+    return known->second = *id;
+  }
+  database_("INSERT INTO texts (text) VALUES (?)").with(text).run();
+  return known->second = database_.last_id();
+}
+
+std::int64_t StoreFile::quantity_id(const Reading& reading) {
+  const std::string key = fmt::format("{}\n{}\n{}", reading.path, reading.unit, reading.source);
+  const auto [known, is_new] = quantities_.try_emplace(key);
+  if (!is_new) return known->second;
+  sqlite::Statement& find = database_("SELECT id FROM quantities WHERE path = ? AND unit = ? AND source = ?");
+  if (const auto id = find.with(reading.path, reading.unit, reading.source).number()) return known->second = *id;
+  database_("INSERT INTO quantities (path, unit, source) VALUES (?, ?, ?)")
+      .with(reading.path, reading.unit, reading.source)
+      .run();
+  return known->second = database_.last_id();
+}
+
+StoredValue StoreFile::value_of(const Reading& reading) {
+  return {.value = std::isfinite(reading.value) ? reading.value : std::nan(""),
+          .low = to_stored(reading.low, reading.value, Side::kLow),
+          .high = to_stored(reading.high, reading.value, Side::kHigh),
+          .text = text_id(reading.text),
+          .reason = text_id(reading.reason)};
+}
+
+StoreFile::Values StoreFile::values_of(std::int64_t gpu, std::int64_t run) {
+  Values values;
+  sqlite::Statement& changing =
+      database_("SELECT quantity, value, low, high, text, reason FROM changing WHERE run = ?").with(run);
+  while (changing.next()) values[changing.integer(0)] = {value_in(changing, 1), std::nullopt};
+  sqlite::Statement& lasting =
+      database_("SELECT quantity, value, low, high, text, reason, first FROM lasting WHERE gpu = ? AND last >= ?")
+          .with(gpu, run);
+  while (lasting.next()) values[lasting.integer(0)] = {value_in(lasting, 1), lasting.integer(6)};
+  return values;
+}
+
+// A value that the GPU's last run had, too, becomes one row for both, or extends the row that it has.
+bool StoreFile::add(const Run& run, ContentId file, ContentId report) {
+  const std::int64_t gpu = text_id(run.gpu).value_or(0);
+  if (database_("SELECT 1 FROM runs WHERE gpu = ? AND timestamp IS ? AND report = ?")
+          .with(gpu, run.timestamp, report)
+          .number()) {
+    return false;
+  }
+  const std::int64_t last = database_("SELECT max(id) FROM runs WHERE gpu = ?").with(gpu).number().value_or(0);
+  const Values known = values_of(gpu, last);
+  database_(
+      "INSERT INTO runs (gpu, timestamp, report, file, host, name, model, driver, profile, simulated) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .with(gpu, run.timestamp, report, file, text_id(run.host), text_id(run.name), text_id(run.model),
+            text_id(run.driver), text_id(run.profile), std::int64_t{run.simulated})
+      .run();
+  const std::int64_t id = database_.last_id();
+  std::unordered_set<std::int64_t> added;
+  for (const Reading& reading : run.readings) {
+    const std::int64_t quantity = quantity_id(reading);
+    if (!added.insert(quantity).second) continue;
+    const StoredValue value = value_of(reading);
+    const auto before = known.find(quantity);
+    if (before == known.end() || !is_same(before->second.value, value)) {
+      database_("INSERT INTO changing VALUES (?, ?, ?, ?, ?, ?, ?)")
+          .with(id, quantity, value.value, value.low, value.high, value.text, value.reason)
+          .run();
+    } else if (before->second.first) {
+      database_("UPDATE lasting SET last = ? WHERE gpu = ? AND quantity = ? AND first = ?")
+          .with(id, gpu, quantity, *before->second.first)
+          .run();
+    } else {
+      database_("DELETE FROM changing WHERE run = ? AND quantity = ?").with(last, quantity).run();
+      database_("INSERT INTO lasting VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          .with(gpu, quantity, last, id, value.value, value.low, value.high, value.text, value.reason)
+          .run();
     }
   }
-  return store;
+  return true;
+}
+
+void StoreFile::keep_document(ContentId file, std::int64_t timestamp, std::string_view text) {
+  uLongf size = compressBound(text.size());
+  std::string packed(size, '\0');
+  // A better compression takes several times as long and saves a tenth of the size.
+  constexpr int kLevel = 3;
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+                text.size(), kLevel) != Z_OK) {
+    throw std::bad_alloc();
+  }
+  packed.resize(size);
+  database_("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)")
+      .with(file, timestamp, static_cast<std::int64_t>(text.size()), sqlite::Blob{packed})
+      .run();
+}
+
+void StoreFile::drop_documents(std::int64_t before) {
+  database_("DELETE FROM documents WHERE timestamp < ?").with(before).run();
+}
+
+std::int64_t StoreFile::run_count() { return database_.number("SELECT count(*) FROM runs"); }
+
+Forgotten StoreFile::forget(std::int64_t before) {
+  Forgotten forgotten;
+  forgotten.documents = database_.number(fmt::format("SELECT count(*) FROM documents WHERE timestamp < {}", before));
+  drop_documents(before);
+  // A transaction's journal has what it removes, so that one for all runs could fill the disk.
+  constexpr int kRunsAtOnce = 20'000;
+  for (;;) {
+    database_.run(
+        fmt::format("CREATE TEMP TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY); DELETE FROM temp.gone; "
+                    "INSERT INTO temp.gone SELECT id FROM runs WHERE timestamp < {} LIMIT {}",
+                    before, kRunsAtOnce));
+    const std::int64_t runs = database_.number("SELECT count(*) FROM temp.gone");
+    if (runs == 0) break;
+    forgotten.runs += runs;
+    database_.run("DELETE FROM changing WHERE run IN temp.gone; DELETE FROM runs WHERE id IN temp.gone");
+    commit();
+    begin();
+  }
+  database_.run(
+      "DELETE FROM lasting WHERE NOT EXISTS "
+      "(SELECT 1 FROM runs WHERE gpu = lasting.gpu AND id BETWEEN lasting.first AND lasting.last)");
+  forgotten.free_bytes = database_.number("PRAGMA freelist_count") * database_.number("PRAGMA page_size");
+  commit();
+  return forgotten;
 }
 
 }  // namespace gputopo::fleet

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh slurm|mpi|arrow GPUTOPO: measures a fleet of simulated GPUs with a real Slurm or mpirun on this machine, merges
-# and judges it; or reads a store with another Arrow implementation. Exits with 77 and a reason if it cannot run here.
+# run.sh slurm|mpi|queries GPUTOPO: measures a fleet of simulated GPUs with a real Slurm or mpirun on this machine, merges
+# and judges it; or queries a store as docs/fleet.md says. Exits with 77 and a reason if it cannot run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 check=$1
@@ -78,7 +78,7 @@ CONF
 }
 
 judge() {
-  "$GPUTOPO" fleet report "$folder/fleet.arrow" >"$folder/said" && fail "the lesser GPU was not found: $(cat "$folder/said")"
+  "$GPUTOPO" fleet report "$folder/fleet.db" >"$folder/said" && fail "the lesser GPU was not found: $(cat "$folder/said")"
   grep -q "outlier: $1" "$folder/said" || fail "another GPU was found: $(cat "$folder/said")"
   grep -q 'device.memory_bus_width: 5120' "$folder/said" || fail "not for its memory: $(cat "$folder/said")"
 }
@@ -103,7 +103,7 @@ case $check in
     code=0
     DEVICES=sim:h200 timeout 120 sbatch --wait -N4 -o "$folder/job" "$GPUTOPO_SHARE/fleet.sbatch" >/dev/null || code=$?
     [ $code = 1 ] || fail "the job ended with $code: $(cat "$folder/job")"
-    cp "$FLEET/fleet.arrow" "$folder/fleet.arrow"
+    cp "$FLEET/fleet.db" "$folder/fleet.db"
     judge node3-sim-h200
     for file in fleet.html odd.csv fleet.prom; do grep -q node3 "$FLEET/$file" || fail "$file does not name node3"; done
     ;;
@@ -118,19 +118,20 @@ case $check in
       device=sim:h200
       [ $OMPI_COMM_WORLD_RANK != 5 ] || device=sim:$FOLDER/h200.json
       exec "$GPUTOPO_SHARE/measure.sh" "$FOLDER/out" $device'
-    "$GPUTOPO" fleet merge --names "$folder/out" --out "$folder/fleet.arrow"
+    "$GPUTOPO" fleet merge "$folder/out" --out "$folder/fleet.db"
     judge rank5
     # A whole node with the links between its GPUs.
     GPUTOPO_NODE=ring GPUTOPO_OPTIONS="--node sim:ring4 --links-only" "$GPUTOPO_SHARE/measure.sh" "$folder/nodes"
-    "$GPUTOPO" fleet merge "$folder/nodes" --out "$folder/nodes.arrow" >"$folder/said"
+    "$GPUTOPO" fleet merge "$folder/nodes" --out "$folder/nodes.db" >"$folder/said"
     grep -q '4 new runs, 0 already known, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"
     ;;
-  arrow)
-    command -v node >/dev/null || skip "node is not installed; ./dev test installs it"
-    [ -d "$root/web/node_modules/apache-arrow" ] || skip "web/node_modules has no apache-arrow; ./dev test installs it"
+  queries)
+    command -v sqlite3 >/dev/null || skip "sqlite3 is not installed; ./dev test installs it"
     cp "$root/tests/reports/h200.json" "$folder/a.json"
-    "$GPUTOPO" fleet merge --names "$folder" --out "$folder/fleet.arrow"
-    exec node "$root/web/test/arrow.mjs" "$folder/fleet.arrow" "$folder/a.json"
+    "$GPUTOPO" fleet merge "$folder" --out "$folder/fleet.db"
+    # Debian's pandas is that of Debian's python3.
+    for python in python3 /usr/bin/python3; do "$python" -c 'import pandas' 2>/dev/null && break; done
+    "$python" "$root/tests/cluster/queries.py" "$folder/fleet.db" "$folder/a.json" "$root/docs/fleet.md"
     ;;
   *)
     printf 'run.sh: no check %s\n' "$check" >&2

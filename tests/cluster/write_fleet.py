@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""write_fleet.py REPORT FOLDER COUNT [SEED]: writes COUNT reports of GPUs like REPORT's, thin as a node keeps them
+"""write_fleet.py REPORT FOLDER COUNT [SEED [DATE]]: writes COUNT reports of GPUs like REPORT's, thin as a node keeps them
 (no samples, no conditions). Chips differ by 1%, and three of them have memory that is a tenth slower.
 
 Measures the time for a large fleet; tests/support/fleet_model.h tests the judgement.
@@ -40,10 +40,12 @@ def vary(node, draw, factor):
 
 
 def main():
-    report, folder, count, seed = (sys.argv[1:] + ["1"])[:4]
+    report, folder, count, seed, *date = sys.argv[1:] + ["1"] * (len(sys.argv) == 4)
     base = json.loads(pathlib.Path(report).read_text())
     text = json.dumps({key: thin(base[key]) if key in ("device", "compute", "memory") else base[key] for key in base
                        if key != "timing"} | {"timing": {"total_seconds": 4.0, "probes": []}})
+    if date:
+        text = text.replace(base["timestamp"][:10], date[0])
     draw = random.Random(int(seed))
     slow = set(draw.sample(range(int(count)), 3))
     for i in range(int(count)):

@@ -52,8 +52,8 @@ struct Judged {
 Judged judged(const TemporaryFolder& folder, const std::string& machine) {
   Judged result;
   result.node = gputopo_command("node --links-only --quiet --node sim:" + machine + " --json " + folder.file("n.json"));
-  gputopo_command("fleet merge --names --out " + folder.file("s.arrow") + " " + folder.file("n.json"));
-  result.fleet = gputopo_command("fleet report " + folder.file("s.arrow"));
+  gputopo_command("fleet merge --out " + folder.file("s.db") + " " + folder.file("n.json"));
+  result.fleet = gputopo_command("fleet report " + folder.file("s.db"));
   return result;
 }
 

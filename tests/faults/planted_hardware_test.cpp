@@ -150,8 +150,8 @@ TEST_P(PlantedInNodes, AreNotGood) {
   const CommandResult judged = command("node --links-only --quiet --node sim:" + folder.file("machine.json") +
                                        " --json " + folder.file("n.json") + " " + fault.options);
   EXPECT_EQ(judged.exit_code, fault.exit_code) << judged.out << judged.err;
-  command("fleet merge --out " + folder.file("s.arrow") + " " + folder.file("n.json"));
-  const CommandResult fleet = command("fleet report " + folder.file("s.arrow"));
+  command("fleet merge --out " + folder.file("s.db") + " " + folder.file("n.json"));
+  const CommandResult fleet = command("fleet report " + folder.file("s.db"));
   EXPECT_EQ(fleet.exit_code, fault.exit_code) << fleet.out << fleet.err;
 }
 INSTANTIATE_TEST_SUITE_P(All, PlantedInNodes, ::testing::ValuesIn(node_faults()),
@@ -249,9 +249,9 @@ TEST_P(PlantedInFleets, AreNotGood) {
     files += " " + folder.file("gpu" + std::to_string(gpu) + ".json");
     write_file(folder.file("gpu" + std::to_string(gpu) + ".json"), reports[gpu].dump());
   }
-  const CommandResult merged = command("fleet merge --out " + folder.file("s.arrow") + files);
+  const CommandResult merged = command("fleet merge --out " + folder.file("s.db") + files);
   EXPECT_EQ(merged.exit_code, 0) << merged.err;
-  const CommandResult fleet = command("fleet report " + folder.file("s.arrow"));
+  const CommandResult fleet = command("fleet report " + folder.file("s.db"));
   EXPECT_EQ(fleet.exit_code, fault.exit_code) << fleet.out << fleet.err;
 }
 INSTANTIATE_TEST_SUITE_P(All, PlantedInFleets, ::testing::ValuesIn(fleet_faults()),
@@ -275,8 +275,8 @@ TEST(PlantedInHistory, GpusAndHostsThatAreGoneAreNotGood) {
     return " " + folder.file(name);
   };
   const auto exit_code_of = [&](const std::string& files) {
-    command("fleet merge --out " + folder.file("s.arrow") + files);
-    return command("fleet report " + folder.file("s.arrow")).exit_code;
+    command("fleet merge --out " + folder.file("s.db") + files);
+    return command("fleet report " + folder.file("s.db")).exit_code;
   };
   const std::string before = night("a1.json", "a", "2026-11-01T03:00:00Z", 8);
   EXPECT_EQ(exit_code_of(before + night("a2.json", "a", "2026-11-02T03:00:00Z", 8)), kExitGood);

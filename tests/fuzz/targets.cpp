@@ -15,10 +15,10 @@
 #include "fleet/findings_html.h"
 #include "fleet/findings_json.h"
 #include "fleet/judgement.h"
-#include "fleet/store.h"
-#include "fleet/store_file.h"
+#include "fleet/store_reader.h"
 #include "gputopo/discover.h"
 #include "gputopo/export.h"
+#include "gputopo/file.h"
 #include "gputopo/report.h"
 #include "kernel_model/kernel.h"
 #include "kernel_model/prediction.h"
@@ -26,6 +26,7 @@
 #include "kernel_model/prediction_text.h"
 #include "report/drawing/markup.h"
 #include "report/words/csv_text.h"
+#include "support/command.h"
 #include "support/prometheus_check.h"
 
 namespace gputopo::fuzz {
@@ -265,15 +266,15 @@ bool kernel(std::string_view bytes) {
 
 bool store(std::string_view bytes) {
   try {
-    const fleet::Store store = fleet::read_store(bytes);
-    const fleet::Judgement judgement = fleet::judge(store, 0);
+    static const test::TemporaryFolder folder;
+    write_file(folder.file("store"), bytes);
+    const fleet::Judgement judgement = fleet::judge(fleet::read_store(folder.file("store"), 0, {}), 0);
     static_cast<void>(fleet::findings_to_text(judgement, {}, true));
     static_cast<void>(fleet::findings_to_csv(judgement));
     static_cast<void>(fleet::findings_to_json(judgement));
     static_cast<void>(fleet::findings_to_html(judgement));
     const std::optional<std::string> problem = test::prometheus_problem(fleet::findings_to_prometheus(judgement));
     hold(!problem, "a collector refuses: " + problem.value_or(""));
-    static_cast<void>(fleet::read_store(fleet::write_store(store)));
     return true;
   } catch (const Error&) {
     return false;

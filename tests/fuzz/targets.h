@@ -14,7 +14,7 @@ bool recording(std::string_view bytes);
 bool machine(std::string_view bytes);
 // Reads a kernel file, then predicts its time on a GPU whose values are all known.
 bool kernel(std::string_view bytes);
-// Reads the store of a fleet, then judges it and writes it again.
+// Reads the store of a fleet, then judges it.
 bool store(std::string_view bytes);
 // Parses a command line with one argument per line.
 bool command_line(std::string_view bytes);

@@ -168,7 +168,7 @@ fleet::Run FleetModel::draw_run(const Chip& chip, std::size_t gpu, std::size_t r
 
 fleet::Store FleetModel::draw(const std::vector<PlantedFault>& faults) {
   fleet::Store store;
-  draw_runs(faults, [&](const fleet::Run& run) { store.add(run, "file"); });
+  draw_runs(faults, [&](const fleet::Run& run) { store.add(run); });
   return store;
 }
 

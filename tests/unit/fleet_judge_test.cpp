@@ -41,7 +41,7 @@ Store store_of(std::size_t gpus, const Change& change) {
                     {.path = "l2.index", .source = "measured", .text = "hashed"},
                     {.path = "device.ecc_enabled", .source = "api", .text = "yes"}};
     change(gpu, run);
-    store.add(run, "file");
+    store.add(run);
   }
   return store;
 }
@@ -267,7 +267,7 @@ Judgement nights(std::size_t hosts, std::int64_t count, const IsThere& is_there)
                      .driver = "1",
                      .timestamp = kNow - (count - night) * kNight};
       run.readings = {{.path = "compute.sm_count", .value = 132, .source = "api"}};
-      store.add(run, "file");
+      store.add(run);
     }
   }
   return judge(store, kNow);
@@ -318,7 +318,7 @@ TEST(FleetJudge, AGpuWithoutAHostIsMissedAndUndatedRunsAreNotJudged) {
         fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1"};
         run.readings = {{.path = "compute.sm_count", .value = 132, .source = "api"}};
         run.timestamp = time_of(gpu, night);
-        if (run.timestamp != kNoRun) store.add(run, "file");
+        if (run.timestamp != kNoRun) store.add(run);
       }
     }
     return judge(store, kNow);
@@ -384,7 +384,7 @@ TEST(FleetJudge, TheLatestRunCounts) {
       fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1", .timestamp = time};
       // It had fewer SMs in an earlier run and has all of them now.
       run.readings = {{.path = "compute.sm_count", .value = gpu == 1 && time == 1000 ? 130.0 : 132.0, .source = "api"}};
-      store.add(run, "file");
+      store.add(run);
     }
   }
   const Judgement judgement = judge(store, kNow);

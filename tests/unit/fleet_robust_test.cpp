@@ -23,7 +23,7 @@ Store fleet_with(std::size_t gpus, std::size_t runs, std::uint64_t seed, const F
     const auto rate = std::ranges::find(run.readings, kChangedRate, &Reading::path);
     for (double* number : {&rate->value, &rate->low, &rate->high}) *number *= factor(count / runs, count % runs);
     ++count;
-    store.add(run, "file");
+    store.add(run);
   });
   return store;
 }

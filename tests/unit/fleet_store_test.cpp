@@ -1,4 +1,4 @@
-// From documents to the store and back, and the messages about files that are neither.
+// From documents to runs, merging, and how much a judgement takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "fleet/arrow_reader.h"
-#include "fleet/arrow_table.h"
-#include "fleet/arrow_writer.h"
 #include "fleet/document.h"
 #include "fleet/judgement.h"
 #include "fleet/merge.h"
 #include "fleet/store.h"
 #include "fleet/store_file.h"
+#include "fleet/store_reader.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "gputopo/report.h"
@@ -23,7 +21,6 @@
 #include "support/fleet_model.h"
 #include "support/message_of.h"
 #include "support/sample_topology.h"
-#include "support/store_bomb.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -147,134 +144,7 @@ TEST(FleetReading, WhatIsNeitherSaysSo) {
   EXPECT_THAT(message(R"({"format": "gputopo-node", "schema_version": 2, "gpus": 7})"), HasSubstr("not a list"));
 }
 
-// ---- The store ----
-
-fleet::Run some_run(const std::string& gpu) {
-  return {
-      .host = "h",
-      .gpu = gpu,
-      .model = "A",
-      .timestamp = 5,
-      .simulated = true,
-      .readings = {
-          {.path = "l2.latency", .value = 281.19, .low = 272.9, .high = 286.4, .unit = "cycles", .source = "measured"},
-          {.path = "l2.index", .source = "measured", .text = "hashed"},
-          {.path = "l2.slices", .source = "unavailable", .reason = "timed_out"}}};
-}
-
-TEST(FleetStore, IsReadAsItWasWritten) {
-  Store store;
-  EXPECT_TRUE(store.add(some_run("one"), "f1"));
-  EXPECT_TRUE(store.add(some_run("two"), "f2"));
-  EXPECT_FALSE(store.add(some_run("two"), "f3"));  // the same content twice
-  const Store read = read_store(write_store(store));
-  ASSERT_EQ(read.runs().size(), 2u);
-  const StoredRun& run = read.runs()[1];
-  EXPECT_EQ(read.text(run.gpu), "two");
-  EXPECT_EQ(read.text(run.model), "A");
-  EXPECT_EQ(run.driver, kNoWord);
-  EXPECT_EQ(run.timestamp, 5);
-  EXPECT_TRUE(run.simulated);
-  ASSERT_EQ(run.end - run.first, 3u);
-  const StoredReading& latency = read.readings()[run.first];
-  EXPECT_EQ(read.text(latency.path), "l2.latency");
-  EXPECT_EQ(latency.value, 281.19);
-  // An interval must not become narrower.
-  EXPECT_LE(static_cast<double>(latency.low), 272.9);
-  EXPECT_GE(static_cast<double>(latency.high), 286.4);
-  EXPECT_NEAR(static_cast<double>(latency.low), 272.9, 1e-4);
-  EXPECT_EQ(read.text(read.readings()[run.first + 1].text), "hashed");
-  EXPECT_TRUE(std::isnan(read.readings()[run.first + 2].value));
-  EXPECT_EQ(read.text(read.readings()[run.first + 2].reason), "timed_out");
-  EXPECT_TRUE(read.has_file("f1"));
-  EXPECT_FALSE(read.has_file("f3"));
-  EXPECT_EQ(write_store(read), write_store(store));
-}
-
-TEST(FleetStore, TakesAtMost20KilobytesForAGpu) {
-  Store store;
-  constexpr std::size_t kGpus = 300;
-  const fleet::Run measured = read_document(report_text(), "node", true).runs.front();
-  for (std::size_t gpu = 0; gpu < kGpus; ++gpu) {
-    fleet::Run run = measured;
-    run.gpu = anonymous_id(std::to_string(gpu));
-    run.timestamp = static_cast<std::int64_t>(gpu);
-    // All values differ, as in practice, and there are as many instructions as --full measures.
-    for (Reading& reading : run.readings) reading.value *= 1 + 0.001 * static_cast<double>(gpu);
-    for (int i = 0; i < 200; ++i) {
-      run.readings.push_back({.path = "instructions.i" + std::to_string(i) + ".latency",
-                              .value = i + 0.01,
-                              .low = i + 0.0,
-                              .high = i + 0.02,
-                              .unit = "cycles",
-                              .source = "measured"});
-    }
-    ASSERT_TRUE(store.add(run, std::to_string(gpu)));
-  }
-  EXPECT_LT(write_store(store).size() / kGpus, 20'000u);
-}
-
-TEST(FleetStore, WhatIsNoStoreSaysSo) {
-  Store store;
-  ASSERT_TRUE(store.add(some_run("one"), "f"));
-  const std::string bytes = write_store(store);
-  const auto message = [](const std::string& text) {
-    return test::message_of<FormatError>("reading", [&] { (void)read_store(text); });
-  };
-  EXPECT_THAT(message(""), HasSubstr("does not begin like an Arrow file"));
-  EXPECT_THAT(message("{}"), HasSubstr("does not begin like an Arrow file"));
-  EXPECT_THAT(message(bytes.substr(0, bytes.size() / 2)), HasSubstr("cut short"));
-  arrow::Schema other{.columns = {{"a", arrow::Kind::kDouble}}, .metadata = {}};
-  EXPECT_THAT(message(arrow::Writer(other).finish()), HasSubstr("not a fleet store"));
-  other.metadata = {{"gputopo_fleet_store", "9"}};
-  EXPECT_THAT(message(arrow::Writer(other).finish()), HasSubstr("version 9"));
-  other.metadata = {{"gputopo_fleet_store", "1"}};
-  EXPECT_THAT(message(arrow::Writer(other).finish()), HasSubstr("column 'report' is missing"));
-}
-
-// Changes every byte of a store in turn, which must give an error or another store, and nothing worse.
-TEST(FleetStore, DamagedBytesAreErrorsAtMost) {
-  Store store;
-  ASSERT_TRUE(store.add(some_run("one"), "f"));
-  const std::string bytes = write_store(store);
-  std::size_t refused = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    for (const char other : {'\0', '\xff', static_cast<char>(bytes[i] ^ 0x10)}) {
-      std::string damaged = bytes;
-      damaged[i] = other;
-      try {
-        (void)read_store(damaged);
-      } catch (const FormatError&) {
-        ++refused;
-      }
-    }
-  }
-  EXPECT_GT(refused, bytes.size() / 10);
-}
-
-// The memory for decoding is limited, however often the file names the same bytes.
-TEST(FleetStore, ASmallFileTakesLittleMemory) {
-  for (const test::StoreBomb bomb : test::kStoreBombs) {
-    const std::string bytes = test::store_bomb(bomb);
-    ASSERT_LT(bytes.size(), 300'000u);
-    const std::string message = test::message_of<FormatError>(std::string(test::name_of(bomb)), [&] {
-      arrow::Reader reader(bytes);
-      for (std::size_t i = 0; i < reader.batch_count(); ++i) (void)reader.batch(i);
-    });
-    EXPECT_THAT(message, HasSubstr("would take too much memory")) << test::name_of(bomb);
-  }
-}
-
-// A whole store of many short texts expands the most.
-TEST(FleetStore, LimitsLeaveWhatGputopoWrites) {
-  Store store;
-  for (int i = 0; i < 30'000; ++i) {
-    fleet::Run run{.host = std::to_string(i), .gpu = std::to_string(i), .model = "A"};
-    run.readings.push_back({.path = std::to_string(i), .text = std::to_string(i)});
-    ASSERT_TRUE(store.add(run, std::to_string(i)));
-  }
-  EXPECT_EQ(read_store(write_store(store)).readings().size(), 30'000u);
-}
+// ---- What is judged ----
 
 fleet::Run run_with_latencies(int gpu, const std::vector<int>& values) {
   fleet::Run run{.gpu = std::to_string(gpu), .model = "A"};
@@ -292,46 +162,17 @@ TEST(FleetStore, AJudgementTakesNoMoreThanItsStore) {
   Store many_values;
   std::vector<int> values(3000);
   std::iota(values.begin(), values.end(), 0);
-  for (int gpu = 0; gpu < 8; ++gpu) ASSERT_TRUE(many_values.add(run_with_latencies(gpu, values), "f"));
+  for (int gpu = 0; gpu < 8; ++gpu) many_values.add(run_with_latencies(gpu, values));
   EXPECT_THAT(test::message_of<FormatError>("judging", [&] { (void)judge(many_values, 0); }),
               HasSubstr("different values of 'A'"));
   Store sparse;
-  for (int gpu = 0; gpu < 20'000; ++gpu) ASSERT_TRUE(sparse.add(run_with_latencies(gpu, {gpu / 10}), "f"));
+  for (int gpu = 0; gpu < 20'000; ++gpu) sparse.add(run_with_latencies(gpu, {gpu / 10}));
   EXPECT_THAT(test::message_of<FormatError>("judging", [&] { (void)judge(sparse, 0); }),
               HasSubstr("the GPUs 'A' of the store have too few values in common"));
   Store usual;
   values.resize(500);
-  for (int gpu = 0; gpu < 300; ++gpu)
-    ASSERT_TRUE(usual.add(run_with_latencies(gpu, gpu < 30 ? values : std::vector{1}), "f"));
+  for (int gpu = 0; gpu < 300; ++gpu) usual.add(run_with_latencies(gpu, gpu < 30 ? values : std::vector{1}));
   EXPECT_EQ(judge(usual, 0).gpus, 300u);
-}
-
-TEST(ArrowTable, HoldsNullsOfEveryKind) {
-  const arrow::Schema schema{.columns = {{"text", arrow::Kind::kText, {"a", "b"}},
-                                         {"number", arrow::Kind::kDouble},
-                                         {"single", arrow::Kind::kSingle},
-                                         {"time", arrow::Kind::kTime},
-                                         {"flag", arrow::Kind::kFlag}},
-                             .metadata = {{"key", "value"}}};
-  const arrow::Batch batch = {{.codes = {1, -1, 0}},
-                              {.numbers = {1.5, std::nan(""), -2}},
-                              {.numbers = {std::nan(""), 0.25, 3}},
-                              {.codes = {arrow::kNoTime, 0, 1795623006}},
-                              {.codes = {0, 1, 1}}};
-  arrow::Writer writer(schema);
-  writer.add(batch);
-  writer.add(batch);
-  const std::string bytes = std::move(writer).finish();
-  arrow::Reader reader(bytes);
-  EXPECT_EQ(reader.schema(), schema);
-  ASSERT_EQ(reader.batch_count(), 2u);
-  const arrow::Batch read = reader.batch(1);
-  EXPECT_EQ(read[0].codes, batch[0].codes);
-  EXPECT_EQ(read[3].codes, batch[3].codes);
-  EXPECT_EQ(read[4].codes, batch[4].codes);
-  EXPECT_TRUE(std::isnan(read[1].numbers[1]) && std::isnan(read[2].numbers[0]));
-  EXPECT_EQ(read[1].numbers[2], -2);
-  EXPECT_EQ(read[2].numbers[1], 0.25);
 }
 
 // ---- Merging ----
@@ -344,10 +185,12 @@ class Merging : public testing::Test {
   }
   MergeSummary merged() {
     said_.clear();
-    return merge({folder_.path()}, {}, store_, [&](const std::string& problem) { said_.push_back(problem); });
+    const Complain say = [&](const std::string& problem) { said_.push_back(problem); };
+    return merge(find_sources({folder_.path()}, say), {}, store_, say);
   }
   test::TemporaryFolder folder_;
-  Store store_;
+  test::TemporaryFolder store_folder_;
+  StoreFile store_{store_folder_.file("s.db"), sqlite::Access::kCreate, {}};
   std::vector<std::string> said_;
 };
 
@@ -397,7 +240,7 @@ TEST_F(Merging, TheSameContentIsKeptOnce) {
   const MergeSummary again = merged();
   EXPECT_EQ(again.added, 0u);
   EXPECT_EQ(again.known, 2u);
-  EXPECT_EQ(store_.runs().size(), 1u);
+  EXPECT_EQ(store_.run_count(), 1);
 }
 
 TEST_F(Merging, ALaterNightIsHistoryOfTheSameGpu) {
@@ -407,11 +250,13 @@ TEST_F(Merging, ALaterNightIsHistoryOfTheSameGpu) {
     put(std::string(night) + "/node7.json", to_json(topology));
   }
   EXPECT_EQ(merged().added, 2u);
-  EXPECT_EQ(store_.runs()[0].gpu, store_.runs()[1].gpu);
+  store_.commit();
+  const Store read = read_store(store_folder_.file("s.db"), 0, {});
+  EXPECT_EQ(read.runs().at(0).gpu, read.runs().at(1).gpu);
 }
 
 TEST_F(Merging, AFolderThatIsNotThereIsAnError) {
-  EXPECT_THROW((void)merge({folder_.file("none")}, {}, store_, [](const std::string&) {}), FileError);
+  EXPECT_THROW((void)find_sources({folder_.file("none")}, [](const std::string&) {}), FileError);
 }
 
 }  // namespace

@@ -34,13 +34,14 @@ case $check in
     jar=$(find "$root/web/node_modules/vnu-jar" -name '*.jar' | head -n 1)
     [ -n "$jar" ] || skip "vnu-jar has no jar; ./dev test fetches it"
     folder=$(mktemp -d)
-    trap 'rm -r "$folder"' EXIT
+    trap 'rm -r "$folder" "$folder.db"' EXIT
     for report in "$root"/tests/reports/*.json; do
       name=$(basename "$report" .json)
       "$gputopo" show "$report" --html "$folder/$name.html" --svg "$folder/$name.svg" >/dev/null
     done
     "$gputopo" diff "$root"/tests/reports/{h200,gt200}.json --html "$folder/diff.html" >/dev/null || [ $? = 1 ]
-    "$gputopo" fleet report "$root/tests/fuzz/corpus/store/odd.arrow" --html "$folder/fleet.html" >/dev/null || [ $? = 1 ]
+    "$gputopo" fleet merge "$root/tests/fixtures/fleet.arrow" --out "$folder.db" >/dev/null
+    "$gputopo" fleet report "$folder.db" --html "$folder/fleet.html" >/dev/null || [ $? = 1 ]
     # Both commands end with 1 for differences as well as for failures.
     for name in diff fleet; do [ -s "$folder/$name.html" ] || { printf 'failed: no %s.html\n' "$name"; exit 1; }; done
     java -jar "$jar" --errors-only --also-check-svg "$folder"/*

@@ -166,7 +166,7 @@ const kinds = {
     return [html, svg];
   },
   fleet: async (name, text) => {
-    const [store, html] = [join(folder, `${name}.arrow`), join(folder, `${name}.html`)];
+    const [store, html] = [join(folder, `${name}.db`), join(folder, `${name}.html`)];
     const report = await hostileReport(text, ['unit']);
     const paths = Array.from({length: 10}, (_, gpu) => {
       const own = structuredClone(report);

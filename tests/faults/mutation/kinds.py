@@ -48,7 +48,7 @@ class Kind:
 def _copy_seeds(folder):
     copied = {"h200.json": "tests/reports/h200.json", "mi300x.json": "tests/reports/mi300x.json", "gt200.json": "tests/reports/gt200.json",
               "node_h100x2.json": "tests/reports/h100x2.json", "sample.json": "tests/golden/expected/sample.json",
-              "tiny_machine.json": "tests/fuzz/corpus/machine/tiny.json", "odd.arrow": "tests/fuzz/corpus/store/odd.arrow",
+              "tiny_machine.json": "tests/fuzz/corpus/machine/tiny.json", "odd.arrow": "tests/fixtures/fleet.arrow",
               "links_h200x2.json": "recordings/h200x2/links.json"}
     for name in ("gt200", "h100-sxm", "h200", "mi300x", "v100"):
         copied[f"machine_{name}.json"] = f"machines/{name}.json"
@@ -90,7 +90,8 @@ def _make_seeds(run, folder):
         report["device"]["name"] = "NVIDIA H200"
         report["timestamp"] = f"2026-11-{10 + number}T10:00:00Z"
         (fleet / f"gpu{number}.json").write_text(json.dumps(report))
-    run("fleet", "merge", "fleet", "--out", "made.arrow", "--names")
+    run("fleet", "merge", "fleet", "--out", "made.db")
+    run("fleet", "merge", "odd.arrow", "--out", "odd.db", "--simulated")
 
 
 def make_seeds(binary, folder):
@@ -113,7 +114,7 @@ def make_seeds(binary, folder):
     run("diff", "h200.json", "mi300x.json", "--html", "learn/diff.html")
     run("diff", "h200.json", "h200.json", "--html", "learn/same.html")
     for store in ("odd", "made"):
-        run("fleet", "report", f"{store}.arrow", "--html", f"learn/{store}.html")
+        run("fleet", "report", f"{store}.db", "--html", f"learn/{store}.html")
     run("model", "model.json", "--kernel", "kernel_stencil.json", "--svg", "learn/model.html")
     for page in learn.iterdir():
         pages.learn(page.read_bytes())
@@ -231,8 +232,8 @@ def all_kinds(pages, folder):
         return [Step(arguments, codes=(0, 1, 3), says_why=False, output=lambda data, what: check(data, what) if data else ())]
 
     def merged(chance, place):
-        arguments = ["fleet", "merge", f"{SEEDS}/fleet", place, "--out", "s.arrow", *chance.choice([[], ["--names"]])]
-        return [Step(arguments, codes=(0, 1, 3)), judged(chance, "s.arrow")]
+        arguments = ["fleet", "merge", f"{SEEDS}/fleet", place, "--out", "s.db", *chance.choice([[], ["--anonymous"]])]
+        return [Step(arguments, codes=(0, 1, 3)), judged(chance, "s.db")]
 
     def judged(chance, store):
         if chance.random() < 0.3:
@@ -319,7 +320,14 @@ def all_kinds(pages, folder):
     def store_steps(chance, place):
         if chance.random() < 0.25:
             return [Step(["fleet", "merge", f"{SEEDS}/fleet", "--resume", "--out", place], codes=(0, 1, 3)), judged(chance, place)]
+        if chance.random() < 0.1:
+            return [Step(["fleet", "forget", place, "--before", "2026-11-14"])]
+        if chance.random() < 0.1:
+            return [Step(["fleet", "document", place, "gpu3"])]
         return [judged(chance, place)]
+
+    def arrow_steps(chance, place):
+        return [Step(["fleet", "merge", place, "--out", "s.db"], codes=(0, 1, 3)), judged(chance, "s.db")]
 
     def entry_steps(chance, place):
         del place
@@ -341,8 +349,9 @@ def all_kinds(pages, folder):
              sim_node_steps),
         Kind("recording", 10, ["bandwidth.rec", "made.rec"], mutated_recording, "mutant.rec", recording_steps, False),
         Kind("links", 6, ["links_made.json", "links_h200x2.json"], documents.mutated, "rec/links.json", link_steps),
-        Kind("store", 12, ["odd.arrow", "made.arrow"], lambda data, chances, others: stores.mutated(data, chances), "mutant.arrow", store_steps,
-             False)]
+        Kind("store", 12, ["odd.db", "made.db"], lambda data, chances, others: stores.mutated(data, chances), "mutant.db", store_steps, False),
+        Kind("arrow", 2, ["odd.arrow"], lambda data, chances, others: (documents.damaged(data, chances[0])[0], ["damaged"]), "mutant.arrow",
+             arrow_steps, False)]
     for entry in entries:
         name = entry.removeprefix("cache_entry_")
         kinds.append(Kind("cache", 3, [entry], mutated_entry(name), f"cache/gputopo/{name}", entry_steps, False))

@@ -28,6 +28,7 @@ class Gputopo(CMakePackage):
     depends_on("spdlog", type="build")
     depends_on("boost", type="build")
     depends_on("flatbuffers@2.0.6:", type="build")
+    depends_on("sqlite@3.34:")
     depends_on("zlib-api")
     extends("python@3.9:", when="+python")
 
