@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gputopo/error.h"
@@ -14,6 +15,15 @@
 #include "gputopo/times.h"
 
 namespace gputopo {
+
+// A link of the PCIe path to the host, above the one that ends at the device. Unset: not reported.
+struct PciHop {
+  std::string port;                             // address of its upper end; empty if unknown
+  std::optional<std::uint32_t> width;           // lanes in use
+  std::optional<std::uint32_t> generation_max;  // of both ends
+  std::optional<std::uint32_t> width_max;
+  friend bool operator==(const PciHop&, const PciHop&) = default;
+};
 
 // The link between a device and the host. Unset: the system does not report the value.
 struct PciLink {
@@ -23,8 +33,14 @@ struct PciLink {
   std::optional<std::uint32_t> width_max;
   std::optional<std::uint32_t> slot_generation_max;  // of the port that the GPU is plugged into
   std::optional<std::uint32_t> slot_width_max;
+  std::vector<PciHop> hops;  // of a slot behind switches, up to the root port
   friend bool operator==(const PciLink&, const PciLink&) = default;
 };
+
+// True for "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
+[[nodiscard]] inline bool is_mig_instance(std::string_view gpu_name) {
+  return gpu_name.find(" MIG ") != std::string_view::npos;
+}
 
 // The part of a shared GPU that a device is: a MIG instance, or a partition of an AMD GPU. A GPU is divided into whole
 // slices. Unset: the device is the whole GPU, or the system does not report the value.

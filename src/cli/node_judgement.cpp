@@ -72,8 +72,9 @@ void judge_gpus(NodeReport& report) {
   const auto part_of = [](const fleet::GpuName& who) { return who.name.substr(who.name.rfind(' ') + 1); };
   for (const fleet::NotJudged& one : judgement.not_judged) {
     if (one.part.ends_with(fleet::kVerdictAttribute) || one.part.empty()) continue;
-    report.verdicts.push_back(
-        {.part = part_of(one.who), .text = fmt::format("{}{}: {}", node::kNotCompared, one.part, one.text)});
+    report.verdicts.push_back({.part = part_of(one.who),
+                               .text = fmt::format("not compared with the other GPUs: {}: {}", one.part, one.text),
+                               .is_comparison = true});
   }
   for (const fleet::Finding& finding : judgement.findings) {
     // The node's own verdicts are in the report already.
@@ -85,9 +86,10 @@ void judge_gpus(NodeReport& report) {
     if (texts.empty()) continue;
     report.verdicts.push_back({.part = part_of(finding.who),
                                .outcome = Outcome::kBad,
-                               .text = fmt::format("{}{}", node::kDiffers, fmt::join(texts, "; ")),
+                               .text = fmt::format("differs from the other GPUs: {}", fmt::join(texts, "; ")),
                                .next_step = "measure this GPU again alone (gputopo --device), and compare with "
-                                            "gputopo check"});
+                                            "gputopo check",
+                               .is_comparison = true});
   }
 }
 

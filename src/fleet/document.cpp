@@ -65,18 +65,6 @@ Reading link_reading(const std::string& path, const Json& attribute) {
   return reading;
 }
 
-// Parses a place like "gpu3" into the index in the node's list.
-std::optional<std::size_t> gpu_index(std::string_view end) {
-  constexpr std::string_view kGpu = "gpu";
-  if (!end.starts_with(kGpu) || end.size() == kGpu.size() || end.size() > kGpu.size() + 4) return std::nullopt;
-  std::size_t index = 0;
-  for (const char c : end.substr(kGpu.size())) {
-    if (c < '0' || c > '9') return std::nullopt;
-    index = index * 10 + static_cast<std::size_t>(c - '0');
-  }
-  return index;
-}
-
 struct Node {
   std::string host;
   std::string name;  // host name, only if names are kept
@@ -110,12 +98,6 @@ void add_verdict(const std::string& path, Outcome outcome, std::string_view text
   if (text.find(found->text) != std::string_view::npos) found->text.clear();
   if (!found->text.empty()) found->text += "; ";
   found->text += text;
-}
-
-// "gpu3" or "host0".
-bool is_place(std::string_view text) {
-  constexpr std::string_view kHost = "host";
-  return gpu_index(text) || (text.starts_with(kHost) && gpu_index(fmt::format("gpu{}", text.substr(kHost.size()))));
 }
 
 const std::string kDeviceVerdict = fmt::format("device.{}", kVerdictAttribute);
@@ -156,8 +138,9 @@ void read_gpu(const Json& gpu, std::size_t index, Node& node) {
 // The run of the GPU at one end of a link; the source has priority. Null if neither end is a GPU of the node.
 Run* run_at(const std::string& from, const std::string& to, Node& node) {
   for (const std::string& end : {from, to}) {
-    const std::optional<std::size_t> index = gpu_index(end);
-    if (index && *index < node.runs.size()) return &node.document.runs[node.runs[*index]];
+    const std::optional<Endpoint> place = parse_endpoint(end);
+    if (!place || place->kind != EndpointKind::kGpu || place->index >= node.runs.size()) continue;
+    return &node.document.runs[node.runs[place->index]];
   }
   return nullptr;
 }
@@ -198,21 +181,14 @@ void read_peer(const Json& peer, Node& node) {
 // Stores a verdict with the GPU that it is about, or with the first one of the node.
 void add_verdict(const Verdict& verdict, Node& node) {
   const std::string text = verdict.text + (verdict.next_step.empty() ? "" : ": " + verdict.next_step);
-  constexpr std::string_view kTo = " to ";
-  const std::size_t to = verdict.part.find(kTo);
-  if (to != std::string::npos) {
-    const std::string from = verdict.part.substr(0, to);
-    const std::string end = verdict.part.substr(to + kTo.size());
-    const bool are_places = is_place(from) && is_place(end);
-    if (Run* run = are_places ? run_at(from, end, node) : nullptr) {
-      return add_verdict(fmt::format("link.{}-{}.{}", from, end, kVerdictAttribute), verdict.outcome, text, *run);
+  if (const auto link = parse_link_name(verdict.part)) {
+    const std::string from = to_text(link->first);
+    const std::string to = to_text(link->second);
+    if (Run* run = run_at(from, to, node)) {
+      return add_verdict(fmt::format("link.{}-{}.{}", from, to, kVerdictAttribute), verdict.outcome, text, *run);
     }
   } else if (Run* run = run_at(verdict.part, verdict.part, node)) {
     return add_verdict(kDeviceVerdict, verdict.outcome, text, *run);
-  }
-  if (node.document.runs.empty()) {
-    node.document.problems.push_back(fmt::format("{}: {}", shown(verdict.part), shown(text)));
-    return;
   }
   add_verdict(fmt::format("node.{}", kVerdictAttribute), verdict.outcome, fmt::format("{}: {}", verdict.part, text),
               node.document.runs.front());
@@ -221,14 +197,12 @@ void add_verdict(const Verdict& verdict, Node& node) {
 Verdict verdict_of(const Json& json) {
   Verdict verdict{
       .part = text_at(json, "part"), .text = text_at(json, "text"), .next_step = text_at(json, "next_step")};
+  const auto comparison = json.is_object() ? json.find("is_comparison") : json.end();
+  verdict.is_comparison = comparison != json.end() && comparison->is_boolean() && comparison->get<bool>();
   const std::string outcome = text_at(json, "outcome");
   if (outcome == to_string(Outcome::kGood)) verdict.outcome = Outcome::kGood;
   if (outcome == to_string(Outcome::kBad)) verdict.outcome = Outcome::kBad;
   return verdict;
-}
-
-bool is_by_comparison(const Verdict& verdict) {
-  return verdict.text.starts_with(node::kDiffers) || verdict.text.starts_with(node::kNotCompared);
 }
 
 // Stores what must be equal for two links to be equally fast. Far host memory is a class of its own, and so are pairs
@@ -239,9 +213,8 @@ void add_class(const NodeReport& report, const LinkReport& link, Node& node) {
   Run* run = run_at(from, to, node);
   if (run == nullptr) return;
   const Attribute* fraction = find(link.attributes, "capacity_fraction");
-  const Value* capacity = fraction == nullptr ? nullptr : fraction->find_detail("capacity");
-  const auto* text = capacity == nullptr ? nullptr : std::get_if<std::string>(capacity);
-  std::string of_link = text != nullptr ? *text : fraction == nullptr ? "far" : "unknown";
+  std::string of_link = node::capacity_text(link);
+  if (of_link.empty()) of_link = fraction == nullptr ? "far" : "unknown";
   const bool are_gpus = link.from.kind == link.to.kind;
   if (are_gpus && (link.kind.empty() || link.kind == "pcie")) {
     const auto numa_node = [&](const Endpoint& end) { return report.gpus[end.index].gpu.numa_node; };
@@ -261,8 +234,8 @@ bool take_verdicts(const Json& json, Node& node) {
   bool has_links = false;
   for (const Json& one : items_at(*judgement, "verdicts")) {
     const Verdict verdict = verdict_of(one);
-    has_links = has_links || verdict.part.find(" to ") != std::string::npos;
-    if (!is_by_comparison(verdict)) add_verdict(verdict, node);
+    has_links = has_links || parse_link_name(verdict.part);
+    if (!verdict.is_comparison) add_verdict(verdict, node);
   }
   return has_links;
 }
@@ -294,6 +267,16 @@ void judge_links(Json json, Node& node) {
   }
 }
 
+// Keeps a host whose report lists no GPU in the fleet, so that it is missed.
+void add_empty_host(Node& node) {
+  Run run{.model = std::string(kNoGpu), .driver = node.driver, .simulated = node.simulated};
+  run.host = node.host;
+  run.gpu = anonymous_id(fmt::format("{}\n{}", node.host, kNoGpu));
+  run.name = node.name;
+  node.document.runs.push_back(std::move(run));
+  add_verdict({.part = "node", .text = "its report lists no GPU", .next_step = "measure the node again"}, node);
+}
+
 Document read_node(const Json& json, const std::string& place, bool keep_names) {
   const auto version = json.find("schema_version");
   constexpr std::array kReadableVersions = {1, 2};
@@ -312,11 +295,15 @@ Document read_node(const Json& json, const std::string& place, bool keep_names) 
   node.simulated = simulated != json.end() && simulated->is_boolean() && simulated->get<bool>();
   const Json* gpus = list_at(json, "gpus");
   if (gpus == nullptr) throw FormatError("the node report has no 'gpus'");
+  if (gpus->empty()) add_empty_host(node);
   for (std::size_t i = 0; i < gpus->size(); ++i) read_gpu((*gpus)[i], i, node);
   for (const Json& link : items_at(json, "links")) read_link(link, node);
   for (const Json& peer : items_at(json, "peers")) read_peer(peer, node);
   const bool has_verdicts_on_links = take_verdicts(json, node);
-  if (has_verdicts_on_links || !items_at(json, "links").empty()) judge_links(json, node);
+  const auto together = json.find("together");
+  const bool has_together = together != json.end() && together->is_object() && !together->empty();
+  const bool has_measured_links = has_verdicts_on_links || has_together || number_at(json, "link_seconds") > 0;
+  if (has_measured_links || !items_at(json, "links").empty()) judge_links(json, node);
   const std::optional<std::int64_t> timestamp = parse_timestamp(text_at(json, "timestamp"));
   for (Run& run : node.document.runs) {
     if (!run.timestamp) run.timestamp = timestamp;

@@ -86,12 +86,28 @@ void add_incomplete_reports(const Store& store, const std::vector<Population>& p
   }
 }
 
+// A GPU of which only the name is known.
+void add_empty(std::size_t gpus, const std::vector<Population>& populations, std::vector<PartOfGpu>& result) {
+  std::vector<bool> has(gpus);
+  for (const Population& population : populations) {
+    const bool is_of_driver = !population.kind.link.empty() && !population.kind.is_verdict;  // kinds and lanes
+    if (population.path == "device.name" || is_of_driver) continue;
+    for (const auto* cells : {&population.numbers, &population.texts}) {
+      for (const NumberCell& cell : *cells) has[cell.gpu] = true;
+    }
+  }
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    if (!has[gpu]) result.push_back(part_of(gpu, "its newest run has no values: measure again"));
+  }
+}
+
 }  // namespace
 
 std::vector<PartOfGpu> incomplete_gpus(const Store& store, const Members& members,
                                        const std::vector<Population>& populations, const JudgeParameters& parameters) {
   std::vector<PartOfGpu> result;
   add_incomplete_reports(store, populations, result);
+  add_empty(members.gpus.size(), populations, result);
   const LackedValues table = lacked_values(store, members.gpus.size(), populations, parameters);
   for (std::uint32_t gpu = 0; gpu < table.lacked.size(); ++gpu) {
     const Lacked& lacked = table.lacked[gpu];

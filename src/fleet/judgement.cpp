@@ -370,7 +370,7 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
     judged.populations = populations_of(store, judged.members);
     check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
-    judged.verdicts = verdicts_of(store, judged.populations);
+    judged.verdicts = verdicts_of(store, judged.members, judged.populations);
     judged.incomplete = incomplete_gpus(store, judged.members, judged.populations, parameters);
     judged.splits = splits_of(judged.members, judged.populations);
     judged.large = large_deviations(store, judged.members, judged.populations, parameters);

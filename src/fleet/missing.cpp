@@ -140,7 +140,7 @@ class Search {
   }
 
   [[nodiscard]] bool is_instance(const StoredRun& run) const {
-    return run.profile != kNoWord || store_.text(run.model).find(" MIG ") != std::string::npos;
+    return run.profile != kNoWord || is_mig_instance(store_.text(run.model));
   }
 
   void add(Outcome outcome, const Seen& seen, std::string text) {

@@ -57,13 +57,23 @@ std::vector<GpuRuns> runs_by_gpu(const Store& store) {
   std::vector<GpuRuns> gpus;
   for (auto& [gpu, runs] : by_gpu) {
     std::ranges::stable_sort(runs, {}, [&](std::size_t run) { return time_of(store.runs()[run]); });
-    GpuRuns entry{.latest = runs.back(), .earlier = {}};
+    GpuRuns entry{.latest = runs.back(), .earlier = {}, .all = {}};
     for (const std::size_t run : runs) {
       const bool is_alike = group_key(store.runs()[run]) == group_key(store.runs()[entry.latest]);
       if (run != entry.latest && is_alike) entry.earlier.push_back(run);
     }
+    entry.all = std::move(runs);
     gpus.push_back(std::move(entry));
   }
+  // A host without GPUs has been measured again.
+  std::unordered_map<Word, std::int64_t> newest;
+  for (const StoredRun& run : store.runs()) {
+    newest[run.host] = std::max(newest.try_emplace(run.host, time_of(run)).first->second, time_of(run));
+  }
+  std::erase_if(gpus, [&](const GpuRuns& gpu) {
+    const StoredRun& run = store.runs()[gpu.latest];
+    return store.text(run.model) == kNoGpu && time_of(run) < newest[run.host];
+  });
   std::ranges::sort(gpus, {}, &GpuRuns::latest);  // restores merge order: a hash map has no stable order
   return gpus;
 }

@@ -14,6 +14,7 @@ namespace gputopo::fleet {
 struct GpuRuns {
   std::size_t latest = 0;
   std::vector<std::size_t> earlier;  // runs with the same model, driver and profile
+  std::vector<std::size_t> all;
 };
 
 struct Members {

@@ -23,6 +23,9 @@ struct Reading {
   std::string text;    // a value that is not a number
 };
 
+// The model of a run that stands for a host whose report lists no GPU.
+inline constexpr std::string_view kNoGpu = "no GPU";
+
 struct Run {
   std::string host;  // an anonymous id
   std::string gpu;   // an anonymous id, stable over runs

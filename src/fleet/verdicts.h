@@ -15,7 +15,8 @@ struct Verdicts {
   std::vector<PartOfGpu> not_judged;
   std::vector<std::uint32_t> gpus;  // one entry for each link that is good or bad
 };
-// Verdicts of each GPU's latest run.
-[[nodiscard]] Verdicts verdicts_of(const Store& store, const std::vector<Population>& populations);
+// Verdicts of each GPU's latest run. If that measured no links, what an earlier run found bad or could not judge stays.
+[[nodiscard]] Verdicts verdicts_of(const Store& store, const Members& members,
+                                   const std::vector<Population>& populations);
 
 }  // namespace gputopo::fleet

@@ -24,6 +24,7 @@ namespace node {
 namespace {
 
 constexpr std::string_view kFraction = "capacity_fraction";
+constexpr const char* kMeasureAgain = "see the warnings of the report, and measure again";
 // One-way rates. A copy engine or the SMs may be slower than the link, so the fastest shows what it carries.
 constexpr std::array<std::string_view, 3> kRates = {"copy_bandwidth", "sm_read_bandwidth", "sm_write_bandwidth"};
 // A rate this far beyond the capacity shows that the traffic takes another link (NVLink-C2C instead of PCIe).
@@ -38,22 +39,38 @@ constexpr double kOlderSlots = 0.25;
 // its PCIe links shows that they work.
 constexpr double kLeastOfBridges = 0.5;
 
-std::string name_of(const Endpoint& from, const Endpoint& to) {
-  return fmt::format("{} to {}", to_text(from), to_text(to));
-}
-std::string name_of(const LinkReport& link) { return name_of(link.from, link.to); }
-
 bool is_host_link(const LinkReport& link) { return link.from.kind != link.to.kind; }
 
 std::size_t gpu_of(const LinkReport& link) {
   return link.from.kind == EndpointKind::kGpu ? link.from.index : link.to.index;
 }
 
-// The near host memory of each GPU, which takes a search.
+// What joins the two ends. "" if unknown.
+std::string kind_of(const NodeReport& report, const LinkReport& link) {
+  if (is_host_link(link)) return "host";
+  const PeerLink* peer = find_peer(report, link.from.index, link.to.index);
+  return peer != nullptr && !peer->kind.empty() ? peer->kind : link.kind;
+}
+
+bool is_measured(const Attribute* rate) { return rate != nullptr && rate->number() && rate->low && rate->high; }
+
+bool has_copy_rate(const LinkReport* link) {
+  return link != nullptr && is_measured(find(link->attributes, kRates.front()));
+}
+
+// The near host memory of each GPU, which takes a search. If the system does not say which is near, a memory without a
+// rate might be.
 std::vector<Endpoint> near_hosts_of(const NodeReport& report) {
   std::vector<Endpoint> hosts;
-  for (std::size_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
-    hosts.push_back(near_host(report, gpu, report.gpus[gpu].gpu.numa_node));
+  for (std::uint32_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
+    const std::optional<std::uint32_t> numa_node = report.gpus[gpu].gpu.numa_node;
+    Endpoint near = near_host(report, gpu, numa_node);
+    for (std::uint32_t i = 0; i < report.numa_nodes.size() && !numa_node; ++i) {
+      const Endpoint host{EndpointKind::kHost, i};
+      const Endpoint end = gpu_end(gpu);
+      if (!has_copy_rate(report.link(host, end)) || !has_copy_rate(report.link(end, host))) near = host;
+    }
+    hosts.push_back(near);
   }
   return hosts;
 }
@@ -72,10 +89,15 @@ std::optional<LinkCapacity> host_capacity(const NodeReport& report, std::size_t 
 
 std::optional<LinkCapacity> capacity_of(const NodeReport& report, const LinkReport& link) {
   if (is_host_link(link)) return host_capacity(report, gpu_of(link));
-  if (least_healthy_fraction(link.kind)) {
-    const PeerLink* peer = find_peer(report, link.from.index, link.to.index);
-    return peer == nullptr ? std::nullopt : peer_link_capacity(*peer, report.gpus[link.from.index].gpu.name);
+  const std::string kind = kind_of(report, link);
+  if (least_healthy_fraction(kind)) {
+    const PeerLink* known = find_peer(report, link.from.index, link.to.index);
+    if (known == nullptr) return std::nullopt;
+    PeerLink peer = *known;
+    peer.kind = kind;
+    return peer_link_capacity(peer, report.gpus[link.from.index].gpu.name);
   }
+  if (kind != "pcie") return std::nullopt;
   const auto one = host_capacity(report, link.from.index);
   const auto other = host_capacity(report, link.to.index);
   if (!one || !other) return std::nullopt;
@@ -86,7 +108,7 @@ const Attribute* best_rate(const LinkReport& link) {
   const Attribute* best = nullptr;
   for (const std::string_view name : kRates) {
     const Attribute* rate = find(link.attributes, name);
-    if (rate == nullptr || !rate->number() || !rate->low || !rate->high) continue;
+    if (!is_measured(rate)) continue;
     if (best == nullptr || *rate->number() > *best->number()) best = rate;
   }
   return best;
@@ -96,12 +118,13 @@ Attribute fraction_of(const NodeReport& report, const LinkReport& link) {
   const std::optional<LinkCapacity> capacity = capacity_of(report, link);
   if (!capacity) {
     return unavailable(Reason::kNotSupported,
-                       "the driver does not report the link's width and rate, and no table has it");
+                       kind_of(report, link).empty()
+                           ? "what joins the two GPUs is unknown"
+                           : "the driver does not report the link's width and rate, and no table has it");
   }
+  // A copy that failed may be what is wrong with the link.
+  if (!has_copy_rate(&link)) return unavailable(Reason::kInconclusive, "copy_bandwidth of this link is missing");
   const Attribute* rate = best_rate(link);
-  if (rate == nullptr) {
-    return unavailable(Reason::kInconclusive, "no bandwidth of this link was measured");
-  }
   Attribute fraction;
   fraction.value = *rate->number() / capacity->bytes_per_second;
   fraction.low = *rate->low / capacity->bytes_per_second;
@@ -111,12 +134,6 @@ Attribute fraction_of(const NodeReport& report, const LinkReport& link) {
   fraction.add_detail("capacity_bytes_per_second", capacity->bytes_per_second);
   fraction.add_detail("capacity", capacity->text);
   return fraction;
-}
-
-std::string capacity_text(const Attribute& fraction) {
-  const Value* text = fraction.find_detail("capacity");
-  const auto* known = text == nullptr ? nullptr : std::get_if<std::string>(text);
-  return known == nullptr ? "its capacity" : *known;
 }
 
 // Rates of all links by what must be equal for two of them to be equally fast.
@@ -145,7 +162,7 @@ class Classes {
     const std::optional<LinkCapacity> capacity = capacity_of(report_, link);
     const auto numa_node = [&](const Endpoint& end) { return report_.gpus[end.index].gpu.numa_node; };
     const bool is_near = !is_host_link(link) && numa_node(link.from) == numa_node(link.to);
-    return {link.from.kind, link.to.kind, link.kind, is_near, capacity ? capacity->bytes_per_second : 0};
+    return {link.from.kind, link.to.kind, kind_of(report_, link), is_near, capacity ? capacity->bytes_per_second : 0};
   }
   const NodeReport& report_;
   std::vector<Endpoint> near_hosts_;
@@ -157,7 +174,7 @@ class Classes {
 bool may_be_slot(const NodeReport& report, const Classes& classes, const LinkReport& link, double reached,
                  double least) {
   const NodeGpu& gpu = report.gpus[gpu_of(link)].gpu;
-  if (!is_host_link(link) || (gpu.pci_link.slot_generation_max && gpu.pci_link.slot_width_max)) return false;
+  if (!is_host_link(link) || is_slot_known(gpu.pci_link)) return false;
   const bool is_sister_faster = std::ranges::any_of(report.links, [&](const LinkReport& other) {
     const Attribute* fraction = find(other.attributes, kFraction);
     return is_host_link(other) && is_bound_by_itself(classes.near_hosts(), other) && fraction != nullptr &&
@@ -167,20 +184,24 @@ bool may_be_slot(const NodeReport& report, const Classes& classes, const LinkRep
 }
 
 Verdict unjudged_rate(const LinkReport& link, const Attribute* fraction) {
-  Verdict verdict{.part = name_of(link)};
+  Verdict verdict{.part = link_name(link.from, link.to)};
   verdict.text = fraction == nullptr || fraction->detail.empty() ? "the link was not measured" : fraction->detail;
-  verdict.next_step = "measure again with the management library (libnvidia-ml.so.1 or KFD's sysfs) accessible";
+  verdict.next_step = fraction != nullptr && fraction->reason == Reason::kNotSupported
+                          ? "measure again with the management library (libnvidia-ml.so.1 or KFD's sysfs) accessible"
+                          : kMeasureAgain;
   return verdict;
 }
 
 // A pair of GPUs without an own link.
-Verdict judge_bridged(const Classes& classes, const LinkReport& link) {
+Verdict judge_bridged(const NodeReport& report, const Classes& classes, const LinkReport& link) {
   const Attribute* fraction = find(link.attributes, kFraction);
-  if (fraction == nullptr || !fraction->number()) return unjudged_rate(link, fraction);
-  Verdict verdict{.part = name_of(link)};
-  verdict.text = fmt::format("{:.0f}% of {}, through the host", 100 * *fraction->number(), capacity_text(*fraction));
+  Verdict verdict{.part = link_name(link.from, link.to)};
+  verdict.text = fmt::format("{:.0f}% of {}, through the host", 100 * *fraction->number(), capacity_text(link));
   const auto part = classes.part_of_others(link);
-  if (*fraction->number() > kMostFraction) {
+  if (xgmi_model(report.gpus[link.from.index].gpu.name)) {
+    verdict.text += ": boards of this model are joined by xGMI";
+    verdict.next_step = kCheckPeerLink;
+  } else if (*fraction->number() > kMostFraction) {
     verdict.text += ": the GPUs have another link than the reported one";
     verdict.next_step = "measure again with the management library (libnvidia-ml.so.1) accessible";
   } else if (*fraction->number() >= kLeastOfBridges || (part && *part >= kLeastOfOthers)) {
@@ -193,14 +214,16 @@ Verdict judge_bridged(const Classes& classes, const LinkReport& link) {
 }
 
 Verdict judge_rate(const NodeReport& report, const Classes& classes, const LinkReport& link) {
-  const std::optional<double> least = least_healthy_fraction(link.kind);
-  if (!least) return judge_bridged(classes, link);
+  const std::string kind = kind_of(report, link);
+  const std::optional<double> least = least_healthy_fraction(kind);
   const Attribute* fraction = find(link.attributes, kFraction);
-  if (fraction == nullptr || !fraction->number()) return unjudged_rate(link, fraction);
+  const bool is_bridged = kind == "pcie";
+  if (fraction == nullptr || !fraction->number() || !(least || is_bridged)) return unjudged_rate(link, fraction);
+  if (is_bridged) return judge_bridged(report, classes, link);
   const double reached = *fraction->number();
   const double most = fraction->high.value_or(reached);
-  Verdict verdict{.part = name_of(link)};
-  verdict.text = fmt::format("{:.0f}% of {}", 100 * reached, capacity_text(*fraction));
+  Verdict verdict{.part = link_name(link.from, link.to)};
+  verdict.text = fmt::format("{:.0f}% of {}", 100 * reached, capacity_text(link));
   const auto part = classes.part_of_others(link);
   if (reached > kMostFraction) {
     verdict.text += ": the transfers take another link than the reported one";
@@ -224,12 +247,17 @@ Verdict judge_rate(const NodeReport& report, const Classes& classes, const LinkR
 
 Verdict judge_link(const NodeReport& report, const Classes& classes, const Endpoint& from, const Endpoint& to) {
   if (const LinkReport* link = report.link(from, to)) return judge_rate(report, classes, *link);
-  return {.part = name_of(from, to),
-          .text = "the link was not measured",
-          .next_step = "see the warnings of the report, and measure again"};
+  return {.part = link_name(from, to), .text = "the link was not measured", .next_step = kMeasureAgain};
 }
 
 }  // namespace
+
+std::string capacity_text(const LinkReport& link) {
+  const Attribute* fraction = find(link.attributes, kFraction);
+  const Value* text = fraction == nullptr ? nullptr : fraction->find_detail("capacity");
+  const auto* known = text == nullptr ? nullptr : std::get_if<std::string>(text);
+  return known == nullptr ? "" : *known;
+}
 
 void add_capacity_fractions(NodeReport& report) {
   const std::vector<Endpoint> near_hosts = near_hosts_of(report);

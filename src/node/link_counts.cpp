@@ -50,6 +50,18 @@ std::optional<Verdict> judge_width(const NodeReport& report, std::uint32_t index
   return verdict;
 }
 
+// A link further up has fewer lanes in use than both of its ends have.
+void add_hops(const NodeReport& report, std::uint32_t index, std::vector<Verdict>& verdicts) {
+  for (const PciHop& hop : report.gpus[index].gpu.pci_link.hops) {
+    if (!hop.width || !hop.width_max || *hop.width >= *hop.width_max) continue;
+    verdicts.push_back({.part = to_text(gpu_end(index)),
+                        .outcome = Outcome::kBad,
+                        .text = fmt::format("the PCIe link at port {} above it runs with {} of {} lanes",
+                                            hop.port.empty() ? "(unknown)" : hop.port, *hop.width, *hop.width_max),
+                        .next_step = std::string(kCheckHostLink)});
+  }
+}
+
 // ---- NVLinks ----
 
 // Links of a GPU as its peers show them.
@@ -97,8 +109,7 @@ struct NvLinks {
 NvLinks nvlinks_expected(const NodeReport& report, std::uint32_t index, const Joined& joined) {
   const NodeGpu& gpu = report.gpus[index].gpu;
   NvLinks links;
-  const bool is_instance = gpu.name.find("MIG") != std::string::npos;
-  if (const auto model = is_instance ? std::nullopt : nvlink_model(gpu.name)) {
+  if (const auto model = is_mig_instance(gpu.name) ? std::nullopt : nvlink_model(gpu.name)) {
     links.expected = model->links;
     links.are_promised = true;
   }
@@ -207,7 +218,7 @@ void add_pairs(const NodeReport& report, std::string_view model, std::vector<Ver
     const bool is_less = !join || join->first != usual->first || (is_known && join->second < usual->second);
     if (!is_less) continue;
     verdicts.push_back(
-        {.part = fmt::format("gpu{} to gpu{}", from, to),
+        {.part = link_name(gpu_end(from), gpu_end(to)),
          .outcome = Outcome::kBad,
          .text = fmt::format("joined by {}; {} of {} pairs are joined by {}", join ? text_of(*join) : "no known link",
                              counts[*usual], pairs.size(), text_of(*usual)),
@@ -228,6 +239,7 @@ std::vector<Verdict> judge_link_counts(const NodeReport& report) {
   std::vector<std::string_view> models;
   for (std::uint32_t gpu = 0; gpu < report.gpus.size(); ++gpu) {
     if (auto verdict = judge_width(report, gpu)) verdicts.push_back(std::move(*verdict));
+    add_hops(report, gpu, verdicts);
     if (auto verdict = judge_nvlinks(report, gpu)) verdicts.push_back(std::move(*verdict));
     if (std::ranges::find(models, model_of(report, gpu)) == models.end()) models.push_back(model_of(report, gpu));
   }

@@ -10,6 +10,7 @@
 #include "gputopo/error.h"
 #include "gputopo/node.h"
 #include "node/judgement.h"
+#include "node/link_capacity.h"
 #include "node/link_decision.h"
 #include "node/link_rounds.h"
 #include "node/link_runs.h"
@@ -80,9 +81,7 @@ class Measurement {
   }
 
  private:
-  static std::string where_of(const Transfer& transfer) {
-    return fmt::format("{} to {}", to_text(transfer.from), to_text(transfer.to));
-  }
+  static std::string where_of(const Transfer& transfer) { return link_name(transfer.from, transfer.to); }
 
   [[nodiscard]] std::vector<Transfer> all_transfers() const {
     std::vector<Transfer> transfers;
@@ -114,7 +113,21 @@ class Measurement {
 
   // ---- Links at once ----
 
+  // Links that carry less than their lanes allow may share what limits them. Equal rates alone and together then prove
+  // nothing.
+  void note_rate(const Transfer& transfer, double rate) {
+    const PeerLink* peer = info_.peer(transfer.from.index, transfer.to.index);
+    const auto capacity =
+        peer == nullptr ? std::nullopt : node::peer_link_capacity(*peer, info_.gpus[transfer.from.index].name);
+    const double least = peer == nullptr ? 0 : node::least_healthy_fraction(peer->kind).value_or(0);
+    are_full_ = are_full_ && capacity && rate >= least * capacity->bytes_per_second;
+  }
+
   void measure(const Batch& batch) {
+    if (batch.size() > 1 && !are_full_) {
+      for (const Transfer& transfer : batch) measure({transfer});
+      return;
+    }
     const Transfer& one = batch.front();
     const bool is_host = one.from.kind != one.to.kind;
     const std::uint64_t bytes = is_host ? kCopyBytes : kPeerCopyBytes;
@@ -135,6 +148,7 @@ class Measurement {
       const Transfer& one = batch.front();
       const auto rate = find(runs_.values_of(one), name)->number();
       if (one.from.kind == one.to.kind && rate) alone_[std::string(name)].push_back(*rate);
+      if (one.from.kind == one.to.kind && rate && op == TransferOp::kCopy) note_rate(one, *rate);
       return true;
     }
     const AtOnce found = at_once({op, batch, bytes, 1}, node::LinkRuns::own_rates);
@@ -269,6 +283,10 @@ class Measurement {
 
   void measure_bidirectional(const Batch& batch, TransferOp op, std::string_view alone_name, std::string_view name) {
     if (batch.size() == 1) return measure_bidirectional(batch.front(), op, alone_name, name);
+    if (!are_full_) {
+      for (const Transfer& there : batch) measure_bidirectional(there, op, alone_name, name);
+      return;
+    }
     TransferProgram program{
         op, {}, bytes_of(*find(runs_.values_of(batch.front()), alone_name)).value_or(kCopyBytes), 1};
     for (const Transfer& there : batch) program.transfers.insert(program.transfers.end(), {there, back_of(there)});
@@ -318,6 +336,7 @@ class Measurement {
   node::LinkRuns& runs_;
   const NodeInfo& info_;
   std::map<std::string, std::vector<double>> alone_;  // rates of GPU-to-GPU links measured alone, by attribute
+  bool are_full_ = true;                              // each of these carries what its lanes allow
 };
 
 }  // namespace

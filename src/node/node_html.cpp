@@ -106,7 +106,7 @@ Markup sizes_html(const NodeReport& report) {
   for (const LinkReport& link : report.links) {
     const Attribute* half = find(link.attributes, "half_bandwidth_copy_size");
     if (half == nullptr) continue;
-    const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
+    const std::string name = link_name(link.from, link.to);
     for (const report::Chart& chart :
          report::charts_of(name + ": copy bandwidth by size", "half the bandwidth", *half)) {
       html += markup("<details><summary>{}</summary>{}</details>\n", name, report::plot_svg(chart));

@@ -62,6 +62,7 @@ Json judgement_json(const std::vector<Verdict>& verdicts) {
     part["outcome"] = to_string(verdict.outcome);
     part["text"] = verdict.text;
     if (!verdict.next_step.empty()) part["next_step"] = verdict.next_step;
+    if (verdict.is_comparison) part["is_comparison"] = true;
   }
   return json;
 }
@@ -80,10 +81,12 @@ void read_judgement(const Json& root, NodeReport& report) {
   const Json& parts = list_member(*judgement, "verdicts", "judgement");
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string path = item_of("judgement.verdicts", i);
-    report.verdicts.push_back({.part = member<std::string>(parts[i], "part", path),
-                               .outcome = read_outcome(parts[i], path),
-                               .text = member<std::string>(parts[i], "text", path),
-                               .next_step = optional_member<std::string>(parts[i], "next_step", path).value_or("")});
+    report.verdicts.push_back(
+        {.part = member<std::string>(parts[i], "part", path),
+         .outcome = read_outcome(parts[i], path),
+         .text = member<std::string>(parts[i], "text", path),
+         .next_step = optional_member<std::string>(parts[i], "next_step", path).value_or(""),
+         .is_comparison = optional_member<bool>(parts[i], "is_comparison", path).value_or(false)});
   }
 }
 

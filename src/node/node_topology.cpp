@@ -48,8 +48,8 @@ void add_link(const NodeReport& report, const LinkReport& link, Topology& topolo
       if (peer.from == link.from.index && peer.to == link.to.index) add_count("lanes", peer.lanes, attributes);
     }
   }
-  add_element(fmt::format("link.{}-{}", to_text(link.from), to_text(link.to)),
-              fmt::format("Link {} to {}", to_text(link.from), to_text(link.to)), attributes, topology);
+  add_element(fmt::format("link.{}-{}", to_text(link.from), to_text(link.to)), "Link " + link_name(link.from, link.to),
+              attributes, topology);
 }
 
 }  // namespace

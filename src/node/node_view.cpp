@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "gputopo/catalogue.h"
 #include "report/words/text_table.h"
 #include "report/words/units.h"
 #include "report/words/value_text.h"
@@ -229,7 +230,7 @@ std::vector<std::string> remarks_of(const NodeReport& report) {
   }
   std::map<std::string, Lacking> reasons;
   for (const LinkReport& link : report.links) {
-    add_lacking(link.attributes, fmt::format("{} to {}", to_text(link.from), to_text(link.to)), reasons);
+    add_lacking(link.attributes, link_name(link.from, link.to), reasons);
   }
   for (const ConcurrentReport& entry : report.together) add_lacking(entry.attributes, entry.title, reasons);
   for (const auto& [reason, lacking] : reasons) {

@@ -1,6 +1,7 @@
 #include "program/transfer_fields.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "program/result_mismatch.h"
 #include "program/text.h"
@@ -33,6 +34,30 @@ bool works_at_a_gpu(const TransferProgram& program) {
 std::string_view to_string(EndpointKind kind) { return name_of(kind); }
 std::string_view to_string(TransferOp op) { return name_of(op); }
 std::string to_text(const Endpoint& place) { return fmt::format("{}{}", name_of(place.kind), place.index); }
+
+std::optional<Endpoint> parse_endpoint(std::string_view text) {
+  for (const EndpointKind kind : {EndpointKind::kHost, EndpointKind::kGpu}) {
+    if (!text.starts_with(to_string(kind))) continue;
+    const std::string_view digits = text.substr(to_string(kind).size());
+    std::uint32_t index = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (status == std::errc{} && end == digits.data() + digits.size()) return Endpoint{kind, index};
+  }
+  return std::nullopt;
+}
+
+std::string link_name(const Endpoint& from, const Endpoint& to) {
+  return fmt::format("{} to {}", to_text(from), to_text(to));
+}
+
+std::optional<std::pair<Endpoint, Endpoint>> parse_link_name(std::string_view text) {
+  constexpr std::string_view kTo = " to ";
+  const std::size_t middle = text.find(kTo);
+  if (middle == std::string_view::npos) return std::nullopt;
+  const auto from = parse_endpoint(text.substr(0, middle));
+  const auto to = parse_endpoint(text.substr(middle + kTo.size()));
+  return from && to ? std::optional(std::pair(*from, *to)) : std::nullopt;
+}
 
 bool is_latency(TransferOp op) {
   return op == TransferOp::kLoad || op == TransferOp::kAtomic || op == TransferOp::kStore;

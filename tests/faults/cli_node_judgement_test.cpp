@@ -57,6 +57,27 @@ Judged judged(const TemporaryFolder& folder, const std::string& machine) {
   return result;
 }
 
+// Two GPUs have ports of half the width, so that a trunk of the switch is as fast as one pair: pairs of whole ports are
+// as slow together as the degraded ones are alone.
+TEST(CliNodeJudgement, PairsThatShareATrunkAreMeasuredAlone) {
+  const TemporaryFolder folder;
+  double whole = 0;
+  const std::string machine = node_file(folder, "h100x8", [&](Json& node) {
+    for (const char* port : {"nvlink0", "nvlink1", "nvlink2", "nvlink3"}) slow_down(segment_of(node, port), 0.5);
+    whole = segment_of(node, "nvlink4")["bytes_per_second"].get<double>();
+    node["segments"].push_back({{"name", "trunk"}, {"bytes_per_second", 2 * whole}});
+    for (Json& path : node["paths"]) {
+      if (path["from"].get<std::string>().starts_with("gpu")) path["over"].push_back("trunk");
+    }
+  });
+  gputopo_command("node --links-only --quiet --node sim:" + machine + " --json " + folder.file("n.json"));
+  const Json document = Json::parse(read_file(folder.file("n.json")));
+  for (const Json& link : document["links"]) {
+    if (link["from"] != "gpu6" || link["to"] != "gpu7") continue;
+    EXPECT_NEAR(link["attributes"]["copy_bandwidth"]["value"].get<double>(), whole, 0.02 * whole);
+  }
+}
+
 TEST(CliNodeJudgement, HealthyNodesAreGood) {
   for (const std::string name : {"h200x2", "h100x8"}) {
     const TemporaryFolder folder;

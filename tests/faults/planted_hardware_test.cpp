@@ -49,6 +49,27 @@ void change_peers(Json& node, const std::string& gpu, const std::function<void(J
   }
 }
 
+// Eight GPUs that are joined by one xGMI link each, with rates that the driver may report.
+void make_mi300x(Json& node, const Json& lane_bytes_per_second) {
+  for (Json& gpu : node["gpus"]) gpu["name"] = "AMD Instinct MI300X";
+  for (Json& peer : node["peers"]) {
+    peer["kind"] = "xgmi";
+    peer["lanes"] = lane_bytes_per_second.is_null() ? Json() : Json(1);
+    peer["lane_bytes_per_second"] = lane_bytes_per_second;
+  }
+  for (int gpu = 0; gpu < 8; ++gpu) slow_down(node, "nvlink" + std::to_string(gpu), 0.13);
+}
+
+// The links between slot and host: generation and lanes that they can have, and lanes in use.
+void put_behind_bridge(Json& node, int generation, int lanes, int lanes_in_use) {
+  for (Json& gpu : node["gpus"]) {
+    gpu["pcie_slot_generation_max"] = 5;
+    gpu["pcie_slot_width_max"] = 16;
+    gpu["pcie_hops"] = {
+        {{"port", "0000:00:01.0"}, {"width", lanes_in_use}, {"generation_max", generation}, {"width_max", lanes}}};
+  }
+}
+
 void fall_back_to_pcie(Json& peer) {
   peer["kind"] = "pcie";
   peer.erase("lanes");
@@ -133,6 +154,57 @@ std::vector<NodeFault> node_faults() {
        kExitNotJudged},
       {"UnknownMaximumOfPcie", "h200x2", [](Json& node) { node["gpus"][0].erase("pcie_generation_max"); },
        kExitNotJudged},
+      {"NoneMi300x", "h100x8", [](Json& node) { make_mi300x(node, 50e9); }, kExitGood},
+      {"NoneMi300xUntold", "h100x8", [](Json& node) { make_mi300x(node, {}); }, kExitGood},
+      {"AllXgmiLinksSlow", "h100x8",
+       [](Json& node) {
+         make_mi300x(node, 50e9);
+         for (int i = 0; i < 8; ++i) slow_down(node, "nvlink" + std::to_string(i), 0.3);
+       },
+       kExitBad},
+      {"AllXgmiLinksTrainedAtAQuarter", "h100x8",
+       [](Json& node) {
+         make_mi300x(node, 16e9);
+         for (int i = 0; i < 8; ++i) slow_down(node, "nvlink" + std::to_string(i), 0.25);
+       },
+       kExitBad},
+      {"AllNvLinksTrainedAtHalf", "h200x2",
+       [](Json& node) {
+         change_peers(node, "gpu0", [](Json& peer) { peer["lane_bytes_per_second"] = 13.3e9; });
+         slow_down(node, "nvlink0", 0.5);
+         slow_down(node, "nvlink1", 0.5);
+       },
+       kExitBad},
+      {"NoXgmiOnAll", "h100x8",
+       [](Json& node) {
+         make_mi300x(node, 50e9);
+         for (int i = 0; i < 8; ++i) change_peers(node, "gpu" + std::to_string(i), fall_back_to_pcie);
+       },
+       kExitNotJudged},
+      {"NoneBehindABridgeOfGeneration3", "h200x2",
+       [](Json& node) {
+         put_behind_bridge(node, 3, 16, 16);
+         for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.25);
+       },
+       kExitGood},
+      {"NoneBehindABridgeOfFourLanes", "h200x2",
+       [](Json& node) {
+         put_behind_bridge(node, 5, 4, 4);
+         for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.25);
+       },
+       kExitGood},
+      {"BridgeThatLostLanes", "h200x2",
+       [](Json& node) {
+         put_behind_bridge(node, 5, 16, 4);
+         for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.25);
+       },
+       kExitBad},
+      {"BridgeAtALowerGeneration", "h200x2",
+       [](Json& node) {
+         put_behind_bridge(node, 5, 16, 16);
+         for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.5);
+       },
+       kExitBad},
       {"FewerGpusThanExpected", "h200x2", [](Json&) {}, kExitBad, "--expect 8xH200"},
       {"AnotherModelThanExpected", "h200x2", [](Json&) {}, kExitBad, "--expect 2xH20"},
       {"MoreModelsThanExpected", "h200x2", gpu(1, "name", "NVIDIA L4"), kExitBad, "--expect 1xH200"},
@@ -155,6 +227,88 @@ TEST_P(PlantedInNodes, AreNotGood) {
   EXPECT_EQ(fleet.exit_code, fault.exit_code) << fleet.out << fleet.err;
 }
 INSTANTIATE_TEST_SUITE_P(All, PlantedInNodes, ::testing::ValuesIn(node_faults()),
+                         [](const auto& fault) { return std::string(fault.param.name); });
+
+// ---- Documents of nodes ----
+
+struct DocumentFault {
+  const char* name;
+  std::function<void(Json&)> plant;
+  double pcie_speed = 1;
+};
+void PrintTo(const DocumentFault& fault, std::ostream* out) { *out << fault.name; }
+
+void remove_from_host_links(Json& document, std::size_t links, const char* key) {
+  for (Json& link : document["links"]) {
+    if (link["kind"] == "host" && links > 0 && link["attributes"].erase(key) > 0) --links;
+  }
+}
+
+std::vector<DocumentFault> document_faults() {
+  const auto without_links = [](Json& document) {
+    document["links"] = Json::array();
+    document["together"] = Json::object();
+  };
+  return {
+      {"HalfOfTheCopyRatesMissing", [](Json& node) { remove_from_host_links(node, 8, "copy_bandwidth"); }},
+      {"AllCopyRatesMissing", [](Json& node) { remove_from_host_links(node, 999, "copy_bandwidth"); }},
+      {"CopyRatesMissingBesideUnknownMemories",
+       [](Json& node) {
+         for (Json& gpu : node["gpus"]) gpu.erase("numa_node");
+         remove_from_host_links(node, 4, "copy_bandwidth");
+       }},
+      {"NoAttributes",
+       [](Json& node) {
+         for (Json& link : node["links"]) link["attributes"] = Json::object();
+       }},
+      {"NoKindOfHostLinksAtHalf",
+       [](Json& node) {
+         for (Json& link : node["links"]) link["kind"] = "";
+       },
+       0.5},
+      {"NoKindOfPairs",
+       [](Json& node) {
+         for (Json& link : node["links"]) link["kind"] = "";
+         for (Json& peer : node["peers"]) peer.erase("kind");
+       }},
+      {"NoGpus", [](Json& node) { node["gpus"] = Json::array(); }},
+      {"NoGpusAndNoLinks",
+       [=](Json& node) {
+         node["gpus"] = node["peers"] = Json::array();
+         without_links(node);
+       }},
+      {"NoLinks", without_links},
+      {"NoLinksAndNoVerdicts",
+       [=](Json& node) {
+         without_links(node);
+         node.erase("judgement");
+       }},
+      {"NothingMeasured",
+       [=](Json& node) {
+         without_links(node);
+         node.erase("judgement");
+         node["link_seconds"] = 0;
+       }},
+  };
+}
+
+class PlantedInDocuments : public ::testing::TestWithParam<DocumentFault> {};
+
+TEST_P(PlantedInDocuments, AreNotJudged) {
+  const DocumentFault& fault = GetParam();
+  const TemporaryFolder folder;
+  Json machine = Json::parse(read_file(GPUTOPO_SOURCE_DIR "/machines/nodes/h100x8.json"));
+  for (int gpu = 0; gpu < 8; ++gpu) slow_down(machine, "pcie" + std::to_string(gpu), fault.pcie_speed);
+  write_file(folder.file("machine.json"), machine.dump());
+  command("node --links-only --quiet --node sim:" + folder.file("machine.json") + " --json " + folder.file("n.json"));
+  Json document = Json::parse(read_file(folder.file("n.json")));
+  fault.plant(document);
+  write_file(folder.file("n.json"), document.dump());
+  command("fleet merge --out " + folder.file("s.arrow") + " " + folder.file("n.json"));
+  const CommandResult fleet = command("fleet report " + folder.file("s.arrow"));
+  EXPECT_EQ(fleet.exit_code, kExitNotJudged) << fleet.out << fleet.err;
+}
+INSTANTIATE_TEST_SUITE_P(All, PlantedInDocuments, ::testing::ValuesIn(document_faults()),
                          [](const auto& fault) { return std::string(fault.param.name); });
 
 // ---- Fleets ----
@@ -285,6 +439,39 @@ TEST(PlantedInHistory, GpusAndHostsThatAreGoneAreNotGood) {
   const std::string both = before + night("b1.json", "b", "2026-11-01T03:10:00Z", 8);
   EXPECT_EQ(exit_code_of(both), kExitGood);
   EXPECT_EQ(exit_code_of(both + night("a2.json", "a", "2026-11-02T03:00:00Z", 8)), kExitBad);
+}
+
+// A night that measures no links does not make a bad link good, whatever the driver is.
+TEST(PlantedInHistory, ABadLinkStaysBadUntilItIsMeasuredAgain) {
+  const TemporaryFolder folder;
+  const auto measure = [&](const char* name, double pcie_speed, const char* date,
+                           const std::function<void(Json&)>& change) {
+    Json machine = Json::parse(read_file(GPUTOPO_SOURCE_DIR "/machines/nodes/h200x2.json"));
+    slow_down(machine, "pcie1", pcie_speed);
+    write_file(folder.file("machine.json"), machine.dump());
+    command("node --links-only --quiet --node sim:" + folder.file("machine.json") + " --json " + folder.file(name));
+    Json document = Json::parse(read_file(folder.file(name)));
+    document["timestamp"] = date;
+    change(document);
+    write_file(folder.file(name), document.dump());
+    return " " + folder.file(name);
+  };
+  const auto without_links = [](Json& document) {
+    for (const char* key : {"links", "peers"}) document[key] = Json::array();
+    for (const char* key : {"together", "judgement"}) document.erase(key);
+    document["link_seconds"] = 0;
+    document["driver_version"] = "another";
+  };
+  const auto keep = [](Json&) {};
+  const std::string bad = measure("1.json", 0.13, "2026-11-01T03:00:00Z", keep);
+  const std::string hiding = measure("2.json", 1, "2026-11-02T03:00:00Z", without_links);
+  command("fleet merge --out " + folder.file("s.arrow") + bad + hiding);
+  const CommandResult hidden = command("fleet report " + folder.file("s.arrow"));
+  EXPECT_EQ(hidden.exit_code, kExitBad) << hidden.out;
+  EXPECT_THAT(hidden.out, ::testing::HasSubstr("on 2026-11-01"));
+  command("fleet merge --out " + folder.file("s.arrow") + bad + hiding +
+          measure("3.json", 1, "2026-11-03T03:00:00Z", keep));
+  EXPECT_EQ(command("fleet report " + folder.file("s.arrow")).exit_code, kExitGood);
 }
 
 }  // namespace

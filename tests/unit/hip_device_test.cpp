@@ -63,10 +63,24 @@ TEST(KfdTopology, TellsWhatJoinsTwoGpus) {
   write("1/properties", "gfx_target_version 90010\ndomain 0\nlocation_id 49408\n");
   write("2/properties", "gfx_target_version 90010\ndomain 0\nlocation_id 49664\n");
   write("1/io_links/0/properties", "type 2\nnode_from 1\nnode_to 0\n");
-  write("1/io_links/1/properties", "type 11\nnode_from 1\nnode_to 2\n");
-  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c1:00.0", "0000:c2:00.0"), "xgmi");
-  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c2:00.0", "0000:c1:00.0"), "");
-  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c1:00.0", "0000:99:00.0"), "");
+  write("3/properties", "gfx_target_version 90010\ndomain 0\nlocation_id 49920\n");
+  write("1/io_links/1/properties", "type 11\nnode_from 1\nnode_to 2\nmin_bandwidth 50000\nmax_bandwidth 200000\n");
+  for (const auto& [from, to] :
+       {std::pair("0000:c1:00.0", "0000:c2:00.0"), std::pair("0000:c2:00.0", "0000:c1:00.0")}) {
+    const hip::KfdLink link = hip::read_kfd_link(folder.path(), from, to);
+    EXPECT_EQ(link.kind, "xgmi");
+    EXPECT_EQ(link.lanes, 4u);
+    EXPECT_EQ(link.lane_bytes_per_second, 50e9);
+  }
+  const hip::KfdLink none = hip::read_kfd_link(folder.path(), "0000:c1:00.0", "0000:c3:00.0");
+  EXPECT_EQ(none.kind, "pcie");
+  EXPECT_EQ(none.lanes, std::nullopt);
+  EXPECT_EQ(hip::read_kfd_link(folder.path(), "0000:c1:00.0", "0000:99:00.0").kind, "");
+  for (const char* unknown : {"min_bandwidth 0\nmax_bandwidth 0\n", "max_bandwidth 18446744073709551615\n",
+                              "min_bandwidth 1\nmax_bandwidth 200000\n"}) {
+    write("1/io_links/1/properties", std::string("type 11\nnode_from 1\nnode_to 2\n") + unknown);
+    EXPECT_EQ(hip::read_kfd_link(folder.path(), "0000:c1:00.0", "0000:c2:00.0").lanes, std::nullopt) << unknown;
+  }
 }
 
 TEST(KfdTopology, KnowsNothingOfOtherAddresses) {

@@ -92,6 +92,42 @@ TEST(NodeJudgement, ALinkWithoutMeasurementOrCapacityIsNotJudged) {
   EXPECT_EQ(with(verdicts, Outcome::kNotJudged).size(), 3u);
 }
 
+TEST(NodeJudgement, ALinkWithoutCopiesIsNotJudgedByItsOtherRates) {
+  NodeReport report = healthy_node();
+  report.links.front().attributes = {{"sm_read_bandwidth", rate(53e9)}};
+  ASSERT_EQ(with(judged(report), Outcome::kNotJudged).size(), 1u);
+  EXPECT_THAT(with(judged(report), Outcome::kNotJudged).front().text, HasSubstr("copy_bandwidth"));
+  report.numa_nodes.push_back({.id = 1});  // which of the two is near is unknown
+  for (NodeGpuReport& one : report.gpus) one.gpu.numa_node = std::nullopt;
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kNotJudged);
+}
+
+TEST(NodeJudgement, WhatADocumentCallsALinkDoesNotExcuseIt) {
+  NodeReport report = healthy_node();
+  for (LinkReport& link : report.links) {
+    link.kind = "";
+    const bool is_host = link.from.kind != link.to.kind;
+    get_or_add(link.attributes, "copy_bandwidth") = rate(is_host ? 32e9 : 200e9);
+  }
+  for (NodeGpuReport& one : report.gpus) {
+    one.gpu.pci_link.slot_generation_max = 5;
+    one.gpu.pci_link.slot_width_max = 16;
+  }
+  EXPECT_EQ(with(judged(report), Outcome::kBad).size(), 6u);
+  for (PeerLink& peer : report.peers) peer.kind = "";
+  EXPECT_EQ(with(judged(report), Outcome::kBad).size(), 4u);
+  EXPECT_FALSE(with(judged(report), Outcome::kNotJudged).empty());
+}
+
+TEST(NodeJudgement, LanesThatASwitchLostAreBad) {
+  NodeReport report = healthy_node();
+  report.gpus[0].gpu.pci_link.hops = {{.port = "0000:00:01.0", .width = 8, .generation_max = 5, .width_max = 16}};
+  ASSERT_EQ(with(judged(report), Outcome::kBad).size(), 1u);
+  EXPECT_THAT(with(judged(report), Outcome::kBad).front().text, HasSubstr("port 0000:00:01.0 above it runs with 8 of"));
+  report.gpus[0].gpu.pci_link.hops.front().width_max = 8;  // it never had more
+  EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
+}
+
 TEST(NodeJudgement, SmsShowALinkThatTheCopyEngineCannotFill) {
   NodeReport report = healthy_node();
   for (LinkReport& link : report.links) {
@@ -271,6 +307,28 @@ TEST(LinkCapacity, IsTheSmallerOfGpuAndSlot) {
   EXPECT_NEAR(host_link_capacity(link)->bytes_per_second, 15.75e9, 0.01e9);
   EXPECT_EQ(host_link_capacity({.generation_max = 5}), std::nullopt);
   EXPECT_EQ(host_link_capacity({.generation_max = 9, .width_max = 16}), std::nullopt);
+}
+
+TEST(LinkCapacity, IsThatOfTheSlowestLinkUpToTheRootPort) {
+  PciLink link{.generation_max = 5, .width_max = 16, .slot_generation_max = 5, .slot_width_max = 16};
+  EXPECT_TRUE(is_slot_known(link));
+  link.hops = {{.generation_max = 4, .width_max = 16}, {.generation_max = 5, .width_max = 4}};
+  EXPECT_EQ(host_link_capacity(link)->text, "PCIe 5.0 x4");
+  EXPECT_TRUE(is_slot_known(link));
+  link.hops.back().width_max = std::nullopt;
+  EXPECT_EQ(host_link_capacity(link)->text, "PCIe 4.0 x16");
+  EXPECT_FALSE(is_slot_known(link));
+}
+
+TEST(LinkCapacity, OfALaneIsAtLeastThatOfTheDataSheet) {
+  PeerLink peer{.kind = "nvswitch", .lanes = 18, .lane_bytes_per_second = 12.5e9};
+  EXPECT_EQ(peer_link_capacity(peer, "NVIDIA H200")->text, "18 x 25 GB/s nvswitch");
+  peer.lane_bytes_per_second = 26.5e9;
+  EXPECT_EQ(peer_link_capacity(peer, "NVIDIA H200")->bytes_per_second, 18 * 26.5e9);
+  const PeerLink xgmi{.kind = "xgmi", .lanes = 4, .lane_bytes_per_second = 50e9};
+  EXPECT_EQ(peer_link_capacity(xgmi, "AMD Instinct MI250X")->text, "4 x 50 GB/s xgmi");
+  EXPECT_EQ(peer_link_capacity({.kind = "xgmi"}, "AMD Instinct MI250X"), std::nullopt);
+  EXPECT_EQ(peer_link_capacity({.kind = "xgmi"}, "AMD Instinct MI300X")->text, "1 x 64 GB/s xgmi");
 }
 
 TEST(LinkCapacity, OfNvLinksComesFromTheDriverOrTheModel) {

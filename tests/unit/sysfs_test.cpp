@@ -44,6 +44,32 @@ TEST_F(SysfsTest, TheLinkIsReadAsItIsAndAsItCouldBe) {
   EXPECT_EQ(read_pci_link(root(), "0000:c1:00.3").generation_max, 5u);
 }
 
+// A GPU in a switch whose upstream link has fewer lanes than its ends.
+TEST_F(SysfsTest, LinksAboveTheSlotAreRead) {
+  const fs::path root_port = fs::path(root()) / "devices/pci0000:00/0000:00:01.0";
+  const fs::path upstream = root_port / "0000:01:00.0";
+  const fs::path slot = upstream / "0000:02:00.0";
+  const fs::path gpu = slot / "0000:c1:00.0";
+  const auto write_port = [](const fs::path& port, const char* speed, const char* width, const char* width_max) {
+    fs::create_directories(port);
+    std::ofstream(port / "max_link_speed") << speed << '\n';
+    std::ofstream(port / "current_link_width") << width << '\n';
+    std::ofstream(port / "max_link_width") << width_max << '\n';
+  };
+  write_port(gpu, "32.0 GT/s PCIe", "16", "16");
+  write_port(slot, "32.0 GT/s PCIe", "16", "16");
+  write_port(upstream, "32.0 GT/s PCIe", "8", "16");
+  write_port(root_port, "8.0 GT/s PCIe", "8", "16");
+  fs::create_directories(fs::path(root()) / "bus/pci/devices");
+  fs::create_directory_symlink(gpu, fs::path(root()) / "bus/pci/devices/0000:c1:00.0");
+  const PciLink link = read_pci_link(root(), "0000:c1:00.0");
+  EXPECT_EQ(link.slot_generation_max, 5u);
+  EXPECT_EQ(link.hops,
+            (std::vector<PciHop>{{.port = "0000:00:01.0", .width = 8, .generation_max = 3, .width_max = 16}}));
+  fs::remove(root_port / "max_link_speed");  // what nobody reports stays unknown
+  EXPECT_EQ(read_pci_link(root(), "0000:c1:00.0").hops.front().generation_max, std::nullopt);
+}
+
 TEST_F(SysfsTest, WhatIsNotToldStaysUnset) {
   EXPECT_EQ(read_pci_link(root(), "0000:c1:00.0"), PciLink{});
   EXPECT_EQ(read_pci_link(root(), ""), PciLink{});

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gputopo {
@@ -22,6 +24,10 @@ struct Endpoint {
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 [[nodiscard]] std::string to_text(const Endpoint& place);  // "host0", "gpu1"
+[[nodiscard]] std::optional<Endpoint> parse_endpoint(std::string_view text);
+// "host0 to gpu1".
+[[nodiscard]] std::string link_name(const Endpoint& from, const Endpoint& to);
+[[nodiscard]] std::optional<std::pair<Endpoint, Endpoint>> parse_link_name(std::string_view text);
 
 enum class TransferOp : std::uint8_t {
   kCopy,          // by copy engines; host memory is page-locked

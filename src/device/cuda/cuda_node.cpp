@@ -34,13 +34,16 @@ PeerLink read_peer(const Driver& driver, const std::vector<NodeGpu>& gpus, const
   }
   const auto straight = std::ranges::count(nvlinks.links, gpus[to].pci_address, &NvLink::remote_pci_address);
   const auto by_switch = std::ranges::count(nvlinks.links, true, &NvLink::leads_to_switch);
+  const auto leads_to_known_gpu = [&](const NvLink& link) {
+    return std::ranges::count(gpus, link.remote_pci_address, &NodeGpu::pci_address) > 0;
+  };
   if (straight > 0) {
     peer.kind = "nvlink";
     peer.lanes = static_cast<std::uint32_t>(straight);
   } else if (by_switch > 0 && peer.is_reachable) {
     peer.kind = "nvswitch";
     peer.lanes = static_cast<std::uint32_t>(by_switch);
-  } else if (nvlinks.is_told && nvlinks.links.empty()) {
+  } else if (nvlinks.is_told && std::ranges::all_of(nvlinks.links, leads_to_known_gpu)) {
     peer.kind = "pcie";
   }
   if (peer.lanes) peer.lane_bytes_per_second = nvlinks.bytes_per_second;

@@ -15,12 +15,33 @@ namespace {
 namespace fs = std::filesystem;
 
 // Accepts only widths of PCI Express.
-std::optional<std::uint32_t> width_of(const std::string& text) {
+std::optional<std::uint32_t> width_at(const fs::path& device, const char* name) {
+  const std::string text = read_line(device / name).value_or("");
   constexpr std::uint32_t kMaxLanes = 32;
   std::uint32_t lanes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lanes);
   const bool is_width = error == std::errc() && end == text.data() + text.size() && lanes >= 1 && lanes <= kMaxLanes;
   return is_width ? std::optional(lanes) : std::nullopt;
+}
+
+std::optional<std::uint32_t> generation_at(const fs::path& device, const char* name) {
+  return pcie_generation_of(read_line(device / name).value_or(""));
+}
+
+// True for a folder such as "0000:c1:00.0". The root of a hierarchy is "pci0000:c0".
+bool is_pci_device(const fs::path& folder) {
+  const std::string name = folder.filename();
+  return std::ranges::count(name, ':') == 2 && std::ranges::count(name, '.') == 1;
+}
+
+PciHop read_hop(const fs::path& lower, const fs::path& upper) {
+  const auto least = [](std::optional<std::uint32_t> one, std::optional<std::uint32_t> other) {
+    return one && other ? std::min(one, other) : std::nullopt;
+  };
+  return {.port = upper.filename(),
+          .width = width_at(lower, "current_link_width"),
+          .generation_max = least(generation_at(lower, "max_link_speed"), generation_at(upper, "max_link_speed")),
+          .width_max = least(width_at(lower, "max_link_width"), width_at(upper, "max_link_width"))};
 }
 
 }  // namespace
@@ -86,13 +107,18 @@ PciLink read_pci_link(const std::string& root, const std::string& pci_address) {
   // sysfs nests each device in the folder of the port that it is plugged into. Virtual machines often hide the port.
   std::error_code ignored;
   const fs::path slot = fs::canonical(folder, ignored).parent_path();
-  const auto text = [](const fs::path& of, const char* name) { return read_line(of / name).value_or(""); };
-  return {.generation = pcie_generation_of(text(folder, "current_link_speed")),
-          .width = width_of(text(folder, "current_link_width")),
-          .generation_max = pcie_generation_of(text(folder, "max_link_speed")),
-          .width_max = width_of(text(folder, "max_link_width")),
-          .slot_generation_max = pcie_generation_of(text(slot, "max_link_speed")),
-          .slot_width_max = width_of(text(slot, "max_link_width"))};
+  PciLink link{.generation = generation_at(folder, "current_link_speed"),
+               .width = width_at(folder, "current_link_width"),
+               .generation_max = generation_at(folder, "max_link_speed"),
+               .width_max = width_at(folder, "max_link_width"),
+               .slot_generation_max = generation_at(slot, "max_link_speed"),
+               .slot_width_max = width_at(slot, "max_link_width")};
+  // Above a slot of a switch is the switch's upstream port, whose link ends at the next port. AMD's boards have a
+  // switch of their own.
+  for (fs::path lower = slot.parent_path(); is_pci_device(lower); lower = lower.parent_path().parent_path()) {
+    link.hops.push_back(read_hop(lower, lower.parent_path()));
+  }
+  return link;
 }
 
 }  // namespace gputopo

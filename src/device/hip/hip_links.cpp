@@ -20,8 +20,12 @@ namespace gputopo::hip {
 namespace {
 
 PeerLink read_peer(const Runtime& runtime, const std::vector<NodeGpu>& gpus, std::uint32_t from, std::uint32_t to) {
-  PeerLink peer{.from = from, .to = to};
-  peer.kind = read_link_kind(sysfs_root(), gpus[from].pci_address, gpus[to].pci_address);
+  const KfdLink link = read_kfd_link(sysfs_root(), gpus[from].pci_address, gpus[to].pci_address);
+  PeerLink peer{.from = from,
+                .to = to,
+                .kind = link.kind,
+                .lanes = link.lanes,
+                .lane_bytes_per_second = link.lane_bytes_per_second};
   const int asking = static_cast<int>(to);
   const int asked = static_cast<int>(from);
   int answer = 0;

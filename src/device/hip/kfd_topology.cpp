@@ -91,6 +91,30 @@ std::optional<fs::path> folder_of(const fs::path& nodes, const std::string& pci_
   return std::nullopt;
 }
 
+std::optional<Properties> link_between(const fs::path& from, const fs::path& to) {
+  for (const char* links : {"io_links", "p2p_links"}) {
+    for (const fs::path& link : folder_entries(from / links)) {
+      Properties properties = read_properties(link / "properties");
+      if (std::to_string(number(properties, "node_to")) == to.filename().string()) return properties;
+    }
+  }
+  return std::nullopt;
+}
+
+// The smallest bandwidth is that of one link, the largest that of all links of the pair, in MB/s and in one direction
+// (amdgpu_amdkfd_get_xgmi_bandwidth_mbytes). Both are 0 if the driver does not know them.
+void read_bandwidth(const Properties& properties, KfdLink& link) {
+  constexpr double kBytesPerMb = 1e6;
+  constexpr std::uint64_t kMostLanes = 64;
+  constexpr std::uint64_t kMostMb = 10'000'000;  // a hundred times the fastest link
+  const std::uint64_t most = number(properties, "max_bandwidth");
+  const std::uint64_t least = std::min(number(properties, "min_bandwidth"), most);
+  const std::uint64_t lane = least > 0 ? least : most;
+  if (lane == 0 || most / lane > kMostLanes || most > kMostMb) return;
+  link.lanes = static_cast<std::uint32_t>(most / lane);
+  link.lane_bytes_per_second = static_cast<double>(lane) * kBytesPerMb;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> KfdNode::cache_bytes(std::uint32_t level) const {
@@ -135,23 +159,21 @@ KfdNode require_kfd_node(const std::string& root, const std::string& pci_address
       root, pci_address.empty() ? "an unknown PCI address" : pci_address));
 }
 
-std::string read_link_kind(const std::string& root, const std::string& from_pci_address,
-                           const std::string& to_pci_address) {
+KfdLink read_kfd_link(const std::string& root, const std::string& from_pci_address, const std::string& to_pci_address) {
   constexpr std::uint64_t kPcie = 2;  // CRAT_IOLINK_TYPE_PCIEXPRESS, _XGMI
   constexpr std::uint64_t kXgmi = 11;
   const fs::path nodes = fs::path(root) / "class/kfd/kfd/topology/nodes";
   const std::optional<fs::path> from = folder_of(nodes, from_pci_address);
   const std::optional<fs::path> to = folder_of(nodes, to_pci_address);
   if (!from || !to) return {};
-  for (const char* links : {"io_links", "p2p_links"}) {
-    for (const fs::path& link : folder_entries(*from / links)) {
-      const Properties properties = read_properties(link / "properties");
-      if (std::to_string(number(properties, "node_to")) != to->filename().string()) continue;
-      const std::uint64_t type = number(properties, "type");
-      return type == kXgmi ? "xgmi" : type == kPcie ? "pcie" : "";
-    }
-  }
-  return {};
+  std::optional<Properties> properties = link_between(*from, *to);
+  if (!properties) properties = link_between(*to, *from);
+  // KFD lists all xGMI links, and those over PCIe only if it allows peer access.
+  if (!properties) return {.kind = "pcie"};
+  const std::uint64_t type = number(*properties, "type");
+  KfdLink link{.kind = type == kXgmi ? "xgmi" : type == kPcie ? "pcie" : ""};
+  if (type == kXgmi) read_bandwidth(*properties, link);
+  return link;
 }
 
 std::optional<std::string> read_amdgpu_version(const std::string& root) {

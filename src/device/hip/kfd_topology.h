@@ -45,9 +45,15 @@ struct KfdNode {
 // The same, but throws DeviceError, with advice, if there is no node.
 [[nodiscard]] KfdNode require_kfd_node(const std::string& root, const std::string& pci_address);
 
-// The link between two GPUs, as KFD lists it: "xgmi" or "pcie"; empty if it lists none, or if they have no direct link.
-[[nodiscard]] std::string read_link_kind(const std::string& root, const std::string& from_pci_address,
-                                         const std::string& to_pci_address);
+struct KfdLink {
+  std::string kind;  // "xgmi", "pcie"; empty if unknown
+  // Of xGMI only; unset for partitions of a GPU, and for pairs whose packets take the way over a third GPU.
+  std::optional<std::uint32_t> lanes;
+  std::optional<double> lane_bytes_per_second;
+};
+// The link between two GPUs. Two GPUs in KFD's topology without a link between them are joined by PCIe.
+[[nodiscard]] KfdLink read_kfd_link(const std::string& root, const std::string& from_pci_address,
+                                    const std::string& to_pci_address);
 
 // The version of the amdgpu kernel module; empty if it is part of the kernel.
 [[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);

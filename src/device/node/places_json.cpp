@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -91,14 +90,7 @@ const Json& list_member(const Json& json, const char* name, const std::string& p
 }
 
 Endpoint parse_place(std::string_view text, const std::string& path) {
-  for (const EndpointKind kind : {EndpointKind::kHost, EndpointKind::kGpu}) {
-    const std::string_view name = to_string(kind);
-    if (!text.starts_with(name)) continue;
-    const std::string_view digits = text.substr(name.size());
-    std::uint32_t index = 0;
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (status == std::errc{} && end == digits.data() + digits.size()) return {kind, index};
-  }
+  if (const std::optional<Endpoint> place = parse_endpoint(text)) return *place;
   refuse(path, fmt::format("is '{}', not a place such as host0 or gpu1", shown(text)));
 }
 
@@ -116,10 +108,35 @@ Json gpu_json(const NodeGpu& gpu) {
   put(json, "pcie_width_max", gpu.pci_link.width_max);
   put(json, "pcie_slot_generation_max", gpu.pci_link.slot_generation_max);
   put(json, "pcie_slot_width_max", gpu.pci_link.slot_width_max);
+  for (const PciHop& hop : gpu.pci_link.hops) {
+    Json& one = json["pcie_hops"].emplace_back(Json::object());
+    put(one, "port", hop.port);
+    put(one, "width", hop.width);
+    put(one, "generation_max", hop.generation_max);
+    put(one, "width_max", hop.width_max);
+  }
   put(json, "nvlinks", gpu.nvlinks);
   put(json, "nvlinks_max", gpu.nvlinks_max);
   return json;
 }
+
+namespace {
+
+std::vector<PciHop> read_hops(const Json& json, const std::string& path) {
+  const Json& list = list_member(json, "pcie_hops", path);
+  std::vector<PciHop> hops;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = item_of(within(path, "pcie_hops"), i);
+    const auto count = [&](const char* name) { return optional_member<std::uint32_t>(list[i], name, place); };
+    hops.push_back({.port = optional_text(list[i], "port", place),
+                    .width = count("width"),
+                    .generation_max = count("generation_max"),
+                    .width_max = count("width_max")});
+  }
+  return hops;
+}
+
+}  // namespace
 
 NodeGpu read_gpu(const Json& json, const std::string& path) {
   const auto count = [&](const char* name) { return optional_member<std::uint32_t>(json, name, path); };
@@ -134,7 +151,8 @@ NodeGpu read_gpu(const Json& json, const std::string& path) {
                        .generation_max = count("pcie_generation_max"),
                        .width_max = count("pcie_width_max"),
                        .slot_generation_max = count("pcie_slot_generation_max"),
-                       .slot_width_max = count("pcie_slot_width_max")},
+                       .slot_width_max = count("pcie_slot_width_max"),
+                       .hops = read_hops(json, path)},
           .nvlinks = count("nvlinks"),
           .nvlinks_max = count("nvlinks_max")};
 }

@@ -124,7 +124,10 @@ void save_links(const std::string& folder, const NodeInfo& info, const LinkAnswe
   root["format"] = node::kFormat;
   root["version"] = node::kVersion;
   NodeInfo anonymous = info;
-  for (NodeGpu& gpu : anonymous.gpus) gpu.pci_address = gpu.id = "";
+  for (NodeGpu& gpu : anonymous.gpus) {
+    gpu.pci_address = gpu.id = "";
+    for (PciHop& hop : gpu.pci_link.hops) hop.port.clear();
+  }
   root["info"] = node::info_json(anonymous);
   nlohmann::ordered_json& kept = root["answers"] = nlohmann::ordered_json::array();
   for (const auto& [program, result] : answers) {
