@@ -44,6 +44,7 @@ enum class Quantity : std::uint8_t {
   kName,
   kNames,
   kUnitGroups,  // the SMs (CUs) of each group
+  kHealth,      // a count or state that tells of faults, judged by itself
 };
 
 enum class Better : std::uint8_t { kLower, kHigher, kNeither };

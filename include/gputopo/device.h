@@ -53,6 +53,21 @@ struct GpuInstance {
   friend bool operator==(const GpuInstance&, const GpuInstance&) = default;
 };
 
+// Counters and states of a GPU that tell of faults. Unset: the system does not report them to this process.
+struct DeviceHealth {
+  std::optional<std::uint64_t> ecc_corrected;  // since the driver was loaded
+  std::optional<std::uint64_t> ecc_uncorrected;
+  std::optional<std::uint64_t> remapped_rows;  // or retired pages, over the GPU's life
+  std::optional<bool> row_remap_pending;       // a repair of memory waits for a reset
+  std::optional<bool> row_remap_failed;
+  std::optional<double> power_limit_default_watts;
+  std::optional<std::string> slowdown;         // why clocks are lowered, apart from the power limit: "thermal"; "none"
+  std::optional<std::uint64_t> nvlink_errors;  // replays, recoveries and CRC errors of all NVLinks
+  std::optional<std::uint64_t> pcie_replays;
+  std::optional<std::string> xids;  // NVIDIA's error codes in the kernel log: "48, 79"; "none"
+  friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;
+};
+
 // Properties of a device as the vendor's interfaces report them; nothing here is measured. Unset: not reported.
 struct DeviceInfo {
   std::string backend;       // "cuda", "hip", "sim", "replay"
@@ -67,9 +82,11 @@ struct DeviceInfo {
   std::optional<bool> mig_enabled;
   GpuInstance instance;
   std::optional<bool> ecc_enabled;
-  std::optional<bool> persistence_mode;     // the driver stays loaded without clients
-  std::optional<std::string> compute_mode;  // who may create a context: "default", "exclusive_process", "prohibited"
-  std::optional<double> power_limit_watts;  // the enforced limit
+  std::optional<bool> persistence_mode;      // the driver stays loaded without clients
+  std::optional<std::string> compute_mode;   // who may create a context: "default", "exclusive_process", "prohibited"
+  std::optional<double> power_limit_watts;   // the enforced limit
+  std::optional<bool> mps_enabled;           // contexts are clients of an MPS server, which runs them concurrently
+  std::optional<std::uint32_t> mps_clients;  // others, as of the opening
   PciLink pci_link;
 
   std::uint32_t sm_count = 1;
@@ -152,6 +169,9 @@ class Device {
   // Possible disturbances of the results so far, one line each: another process, or clocks throttled by heat or power.
   [[nodiscard]] virtual std::vector<std::string> warnings() { return {}; }
 
+  // Nothing for devices without such counters: simulated ones and recordings.
+  [[nodiscard]] virtual std::optional<DeviceHealth> health() { return std::nullopt; }
+
   // How the calling thread has spent its time so far, summed over all of its devices. Zero if no driver is called or
   // times are not kept (DiscoverOptions::profile). call_times() has each driver call by name.
   [[nodiscard]] virtual DeviceTimes times() const { return {}; }
@@ -199,6 +219,7 @@ class Recorder : public Device {
   void set_stop_condition(std::function<bool()> ended) override;
   void rest(double seconds) override;
   [[nodiscard]] std::vector<std::string> warnings() override;
+  [[nodiscard]] std::optional<DeviceHealth> health() override;
   [[nodiscard]] DeviceTimes times() const override;
   [[nodiscard]] std::vector<NamedCallTimes> call_times() const override;
   [[nodiscard]] std::string native_code(const Program& program) override;

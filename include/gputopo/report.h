@@ -92,7 +92,10 @@ struct CheckResult {
 // A value violates the baseline if it is worse by more than the tolerance with disjoint intervals, or if the GPU lacks
 // what the baseline has. A value that the report has no result for is not judged, and neither is any value if the
 // baseline is from another kind of device.
+// Faults that the GPU counts itself are violations, too.
 [[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
+// Without a baseline, only these faults are judged.
+[[nodiscard]] CheckResult check_health(const Topology& topology);
 // Values that show in about a second whether a GPU is in order, as far as the baseline has them: the latency of each
 // element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. In the
 // form of DiscoverOptions::elements: "l2.latency". Throws FormatError if the baseline has none of these.

@@ -181,7 +181,10 @@ int run_check(const Options& options) {
   try {
     if (options.quick) return run_quick_check(options, tolerances, format);
     const Topology topology = load_any_report(options.report_path);
-    const CheckResult result = check(topology, load_baseline(options.baseline_path, options.report_path), tolerances);
+    const CheckResult result =
+        options.baseline_path.empty()
+            ? check_health(topology)
+            : check(topology, load_baseline(options.baseline_path, options.report_path), tolerances);
     print_result(format.render(result, topology));
     return exit_code_of(result.outcome(), options.allows_not_judged);
   } catch (const UsageError&) {

@@ -29,6 +29,7 @@
 #include "file/output.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
+#include "node/node_health.h"
 #include "node/node_svg.h"
 #include "node/node_view.h"
 #include "report/formats.h"
@@ -273,6 +274,7 @@ int measure_node(const Options& options, const Expectation& expectation) {
   }
   judge_gpus(report);
   judge_inventory(expectation, report);
+  node::add_health(report);
   if (code == kExitComplete) code = judged_code(options, report);
   write_outputs(options, report);
   if (answers) save_links(options.record_path, info, *answers);

@@ -195,8 +195,8 @@ void choose_command(CommandLine& line) {
 // Determines the report and the baseline.
 void settle_check(Options& options) {
   if (options.quick && options.baseline_path.empty()) std::swap(options.report_path, options.baseline_path);
-  if (options.baseline_path.empty()) {
-    throw UsageError("check needs --baseline FILE, the saved report of a known good GPU");
+  if (options.quick && options.baseline_path.empty()) {
+    throw UsageError("check --quick needs --baseline FILE, the saved report of a known good GPU");
   }
   if (options.quick && !options.report_path.empty()) {
     throw UsageError("check --quick measures the GPU now: leave out --quick to check a saved REPORT");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -143,8 +144,30 @@ Phase phase_of(const WantedCell& cell) {
   return beside_code || info.kind == ElementKind::kCodeCache ? Phase::kWithCode : Phase::kFirst;
 }
 
+constexpr std::string_view kWithoutMps =
+    "stop the MPS server (echo quit | nvidia-cuda-mps-control), or set CUDA_MPS_PIPE_DIRECTORY to an empty folder, and "
+    "measure again";
+
+// What a client of an MPS server cannot tell: rates of all SMs together, and what needs one block on each chosen SM.
+bool depends_on_placement(AttributeId attribute) {
+  constexpr std::array kIds = {AttributeId::kSmLatencies,    AttributeId::kScope,
+                               AttributeId::kPartitions,     AttributeId::kSlices,
+                               AttributeId::kLoadedLatency,  AttributeId::kMaxClusterSize,
+                               AttributeId::kGridBarrier,    AttributeId::kRegisterFile,
+                               AttributeId::kResidentWarps,  AttributeId::kRegisterAllocationUnit,
+                               AttributeId::kResidentBlocks, AttributeId::kSharedAllocationUnit,
+                               AttributeId::kSchedulers};
+  const Quantity quantity = info_of(attribute).quantity;
+  return quantity == Quantity::kUnitGroups || quantity == Quantity::kBandwidth || quantity == Quantity::kRate ||
+         std::ranges::find(kIds, attribute) != kIds.end();
+}
+
 Attribute measure_cell(Context& context, ElementId element, AttributeId attribute) {
   const ElementInfo& info = info_of(element);
+  if (context.info().mps_enabled.value_or(false) && depends_on_placement(attribute)) {
+    throw probe::Disturbed(
+        fmt::format("this process shares the SMs with other clients of an MPS server: {}", kWithoutMps));
+  }
   const Step* step = find_step(info.kind, attribute);
   if (step == nullptr)
     throw Error(fmt::format("gputopo has no method to measure {}.{}", info.name, to_string(attribute)));
@@ -181,6 +204,13 @@ void add_warnings(probe::DeviceSession& bench, Topology& topology) {
         fmt::format("other programs used this GPU at times, so {} measurement programs were run again; on an idle GPU, "
                     "the run takes less time",
                     bench.programs_repeated()));
+  }
+  if (bench.info().mps_enabled.value_or(false)) {
+    const auto clients = bench.info().mps_clients;
+    topology.warnings.push_back(
+        fmt::format("this process is a client of an MPS server (with {} others when it began), which runs several "
+                    "programs at the same time, so other values may be disturbed, too: {}",
+                    clients ? fmt::format("{}", *clients) : "an unknown number of", kWithoutMps));
   }
   for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));
 }
@@ -237,6 +267,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     topology.profile->calls = bench.call_times();
   }
   add_warnings(bench, topology);
+  if (const auto health = bench.device_health()) fill_health(*health, topology.device);
   allow_for_drift(drift.cycles(), topology);
   add_theoretical_bandwidths(topology);
   check_consistency(topology);

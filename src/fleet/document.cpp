@@ -17,6 +17,7 @@
 #include "gputopo/error.h"
 #include "gputopo/node.h"
 #include "gputopo/report.h"
+#include "model/health.h"
 #include "model/renames.h"
 #include "node/judgement.h"
 
@@ -349,6 +350,9 @@ Document read_any(std::string_view text, const std::string& place, bool keep_nam
   }
   const Topology topology = read_json(text);
   Run run = run_of(topology);
+  for (const HealthFinding& finding : judge_health(topology.device)) {
+    add_verdict(kDeviceVerdict, Outcome::kBad, fmt::format("{}: {}", finding.text, finding.next_step), run);
+  }
   run.gpu = anonymous_id(fmt::format("{}\n{}\n{}", place, topology.pci_address, run.profile));
   if (keep_names) run.name = place;
   return {.runs = {std::move(run)}, .problems = {}};

@@ -59,10 +59,10 @@ ValueKind kind_of_link(std::string_view rest, std::string_view unit) {
   return kind;
 }
 
-// The PCIe generation falls to 1 on idle links.
+// The PCIe generation falls to 1 on idle links. Counters of faults are judged by themselves.
 bool is_compared(const AttributeInfo& info) {
   return info.id != AttributeId::kHostCpu && info.id != AttributeId::kOs && info.id != AttributeId::kDriverVersion &&
-         info.id != AttributeId::kPcieGeneration;
+         info.id != AttributeId::kPcieGeneration && info.quantity != Quantity::kHealth;
 }
 
 }  // namespace

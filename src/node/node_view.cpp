@@ -43,6 +43,14 @@ void add_lacking(const AttributeMap& attributes, const std::string& where, std::
   }
 }
 
+AttributeMap health_of(AttributeMap device) {
+  std::erase_if(device, [](const auto& entry) {
+    const AttributeInfo* info = find_attribute(entry.first);
+    return info == nullptr || info->quantity != Quantity::kHealth;
+  });
+  return device;
+}
+
 const std::vector<std::string>* names_in(const Attribute& attribute, std::string_view detail) {
   const Value* value = attribute.find_detail(detail);
   return value == nullptr ? nullptr : std::get_if<std::vector<std::string>>(value);
@@ -229,6 +237,9 @@ std::vector<std::string> remarks_of(const NodeReport& report) {
     for (const std::string& warning : gpu.report->warnings) remarks.push_back(fmt::format("gpu{}: {}", i, warning));
   }
   std::map<std::string, Lacking> reasons;
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    if (report.gpus[i].report) add_lacking(health_of(report.gpus[i].report->device), fmt::format("gpu{}", i), reasons);
+  }
   for (const LinkReport& link : report.links) {
     add_lacking(link.attributes, link_name(link.from, link.to), reasons);
   }

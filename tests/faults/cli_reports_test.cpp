@@ -138,7 +138,7 @@ TEST(CliCheck, IsAGate) {
                 .exit_code,
             0);
   EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
-  EXPECT_EQ(run_gputopo("check " + kH200).exit_code, 2);
+  EXPECT_EQ(run_gputopo("check " + kH200).exit_code, 3);
 }
 
 // No baseline, no GPU and no result are reasons to judge nothing. They are never good, and never bad.
@@ -209,7 +209,7 @@ TEST(CliCheck, QuickAndAReportExcludeEachOther) {
   EXPECT_THAT(run_gputopo("check --baseline " + kH200).err, HasSubstr("check needs a REPORT, or --quick"));
   EXPECT_EQ(run_gputopo("check --quick " + kH200 + " --baseline " + kH200).exit_code, 2);
   EXPECT_THAT(run_gputopo("check --quick").err, HasSubstr("needs --baseline FILE"));
-  EXPECT_THAT(run_gputopo("check " + kH200).err, HasSubstr("needs --baseline FILE"));
+  EXPECT_THAT(run_gputopo("check " + kH200).out, HasSubstr("give --baseline FILE"));
   EXPECT_THAT(run_gputopo("check --quick --device sim:h200 " + kH200).out, HasSubstr("values compared"))
       << "what is measured has no report but the baseline";
   EXPECT_EQ(run_gputopo("check " + kH200 + " --device sim:h200 --baseline " + kH200).exit_code, 2);

@@ -83,6 +83,8 @@ REACHED_BY = {
     **{call: NVLINKS for call in (
         "nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkRemoteDeviceType", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
         "nvmlDeviceGetFieldValues")},
+    "nvmlDeviceGetNvLinkErrorCounter": Reach("shared", behaviour="nvlinks=4"),
+    "nvmlDeviceGetRetiredPagesPendingStatus": Reach("shared", behaviour="old=1"),
     "cuDeviceGetUuid_v2": Reach("shared", device=INSTANCE),
     "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
     "cuMemsetD8_v2": Reach("shared", "atomic_latency"),

@@ -65,6 +65,9 @@ TEST(Catalogue, UnitsAreThoseOfTheQuantity) {
       case Quantity::kThroughput:
         EXPECT_TRUE(attribute.unit.starts_with("ops/")) << attribute.name;
         break;
+      case Quantity::kHealth:
+        EXPECT_TRUE(attribute.unit.empty() || attribute.unit == "W") << attribute.name;
+        break;
       default:
         EXPECT_TRUE(attribute.unit.empty() || attribute.unit == "bit") << attribute.name;
     }

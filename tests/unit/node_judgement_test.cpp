@@ -121,7 +121,7 @@ TEST(NodeJudgement, WhatADocumentCallsALinkDoesNotExcuseIt) {
 
 TEST(NodeJudgement, LanesThatASwitchLostAreBad) {
   NodeReport report = healthy_node();
-  report.gpus[0].gpu.pci_link.hops = {{.port = "0000:00:01.0", .width = 8, .generation_max = 5, .width_max = 16}};
+  report.gpus[0].gpu.pci_link.hops = {{.port = "0000:00:01.0", .width = 8, .generation_max = 6, .width_max = 16}};
   ASSERT_EQ(with(judged(report), Outcome::kBad).size(), 1u);
   EXPECT_THAT(with(judged(report), Outcome::kBad).front().text, HasSubstr("port 0000:00:01.0 above it runs with 8 of"));
   report.gpus[0].gpu.pci_link.hops.front().width_max = 8;  // it never had more
@@ -230,7 +230,7 @@ TEST(NodeJudgement, ALinkThatIsSlowerThanTheOthersLikeItIsBad) {
   for (LinkReport& link : report.links) {
     if (link.kind == "nvlink") link = {link.from, link.to, "xgmi", {{"copy_bandwidth", rate(48e9)}}};
   }
-  for (NodeGpuReport& one : report.gpus) one.gpu.name = "AMD Instinct MI300X";
+  for (NodeGpuReport& one : report.gpus) one.gpu.name = "AMD Instinct MI250X";
   EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
   get_or_add(link_of(report, 1, 2).attributes, "copy_bandwidth") =
       rate(36e9);  // 56% of the capacity, 75% of the others

@@ -90,6 +90,7 @@ enum class DeviceAttribute : int {
   kReservedSharedBytesPerBlock = 111,
   kNumaConfig = 130,
   kNumaId = 131,
+  kMpsEnabled = 133,
   kHostNumaId = 134,
 };
 

@@ -12,7 +12,10 @@
 #include "device/cuda/chase_ptx.h"
 #include "device/cuda/context_limits.h"
 #include "device/cuda/device_info.h"
+#include "device/cuda/mps.h"
+#include "device/cuda/nvml_health.h"
 #include "device/driver/info_check.h"
+#include "device/driver/kernel_log.h"
 #include "model/round_up.h"
 
 namespace gputopo::cuda {
@@ -70,12 +73,17 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   target_ = choose_ptx_target(major, minor, driver_->version());
   const std::string pci_address = driver_->pci_address(device);
   busy_warning_ = busy_warning(pci_address);
+  const std::optional<std::uint32_t> mps_clients = count_mps_clients(pci_address);
   NvmlReader nvml(pci_address);
   context_ = std::make_shared<Context>(driver_, device);
   compiler_.emplace(driver_, context_);
   timer_.emplace(driver_);
   pinned_.emplace(driver_, kPinnedBytes);
   info_ = read_device_info(*driver_, device, pci_address, nvml.get());
+  const auto mps = attribute(DeviceAttribute::kMpsEnabled);  // unknown to drivers before CUDA 12.2
+  info_.mps_enabled = mps ? *mps != 0 : has_mps_control();
+  // NVML counts this process, too, as soon as it has initialized the driver.
+  if (*info_.mps_enabled && mps_clients) info_.mps_clients = std::max(*mps_clients, 1u) - 1;
   max_linear_texels_ = attribute(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
   check_reported_info(info_, "cuDeviceGetAttribute");
 }
@@ -84,13 +92,22 @@ void Gpu::begin_metering() {
   if (!throttle_reasons_) throttle_reasons_ = read_throttle_reasons(info_.pci_address);
 }
 
+std::optional<std::uint64_t> Gpu::throttle_reasons() const {
+  return throttle_reasons_ ? throttle_reasons_ : read_throttle_reasons(info_.pci_address);
+}
+
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
-  const std::uint64_t reasons = throttle_reasons_ ? *throttle_reasons_ : read_throttle_reasons(info_.pci_address);
-  for (const std::string& line : {busy_warning_, throttle_warning(reasons)}) {
+  for (const std::string& line : {busy_warning_, throttle_warning(throttle_reasons().value_or(0))}) {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;
+}
+
+DeviceHealth Gpu::health() const {
+  DeviceHealth health = read_nvml_health(info_.pci_address, throttle_reasons());
+  health.xids = read_xids(info_.pci_address);
+  return health;
 }
 
 const Module& Gpu::chase_module() {

@@ -93,6 +93,7 @@ class Gpu : public launch::ChaseGpu {
 
   // See Device::warnings().
   [[nodiscard]] std::vector<std::string> warnings() const;
+  [[nodiscard]] DeviceHealth health() const;
 
  private:
   void allocate_arena(std::uint64_t bytes, std::uint64_t& alignment);
@@ -103,6 +104,7 @@ class Gpu : public launch::ChaseGpu {
   void queue(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
              std::vector<void*> parameters);
   void finish();
+  [[nodiscard]] std::optional<std::uint64_t> throttle_reasons() const;
 
   std::shared_ptr<const Driver> driver_;
   DeviceInfo info_;

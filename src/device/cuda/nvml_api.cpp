@@ -1,17 +1,14 @@
 #include "device/cuda/nvml_api.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <string_view>
-#include <type_traits>
 
 #include "device/cuda/driver_api.h"
+#include "device/cuda/nvml_library.h"
 #include "device/driver/beside.h"
 #include "device/driver/driver_call.h"
 #include "device/launch/busy_warning.h"
@@ -20,64 +17,12 @@
 namespace gputopo::cuda {
 namespace {
 
-using NvmlStatus = int;  // nvmlReturn_t; 0 is success
-using NvmlDevice = struct NvmlDeviceOpaque*;
 struct NvmlUtilization {  // nvmlUtilization_t
   unsigned gpu_percent;
   unsigned memory_percent;
 };
 constexpr int kSmClock = 1;      // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
-
-class Nvml {
- public:
-  Nvml() = default;
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-  ~Nvml() = delete;
-
-  // Does nothing if already started.
-  void start(const std::string& path) {
-    if (library_ == nullptr) library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!ready_) ready_ = call<NvmlStatus()>("nvmlInit_v2");
-  }
-  [[nodiscard]] bool ready() const { return ready_; }
-
-  // True if the library has the function and the call succeeded.
-  template <typename Signature, typename... Args>
-  bool call(const char* name, Args... args) const {
-    if (library_ == nullptr) return false;
-    const auto function = reinterpret_cast<std::add_pointer_t<Signature>>(dlsym(library_, name));
-    if (function == nullptr) return false;
-    const InDriverCall running(name);
-    return function(args...) == 0;
-  }
-
- private:
-  void* library_ = nullptr;
-  bool ready_ = false;
-};
-
-// Opened once, and left open until the process ends. Starting the library and shutting it down takes 0.1 s, and eight
-// processes that do so wait for each other for a second (seen on eight H200).
-const Nvml& open_nvml() {
-  static std::mutex mutex;
-  static auto& opened = *new std::map<std::string, Nvml*>;  // by path; used by threads that outlive statics
-  const std::scoped_lock lock(mutex);
-  const std::string path = library_path("GPUTOPO_LIBNVML", "libnvidia-ml.so.1");
-  Nvml*& nvml = opened[path];
-  if (nvml == nullptr) nvml = new Nvml;
-  nvml->start(path);
-  return *nvml;
-}
-
-// Null if the library does not know the device.
-NvmlDevice device_at(const Nvml& nvml, const std::string& pci_address) {
-  NvmlDevice device = nullptr;
-  const bool found = nvml.ready() && nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2",
-                                                                                     pci_address.c_str(), &device);
-  return found ? device : nullptr;
-}
 
 std::optional<unsigned> read_clock(const Nvml& nvml, const char* function, NvmlDevice device, int clock) {
   unsigned mhz = 0;
@@ -343,16 +288,6 @@ std::optional<double> read_energy_joules(const std::string& pci_address) {
   return static_cast<double>(millijoules) / 1e3;
 }
 
-std::uint64_t read_throttle_reasons(const std::string& pci_address) {
-  const Nvml& nvml = open_nvml();
-  unsigned long long reasons = 0;
-  NvmlDevice device = device_at(nvml, pci_address);
-  if (device == nullptr) return 0;
-  const bool told = nvml.call<NvmlStatus(NvmlDevice, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons",
-                                                                           device, &reasons);
-  return told ? reasons : 0;
-}
-
 std::string busy_warning(const std::string& pci_address) {
   const Nvml& nvml = open_nvml();
   NvmlDevice device = device_at(nvml, pci_address);
@@ -367,25 +302,6 @@ std::string busy_warning(const std::string& pci_address) {
   const bool told =
       nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization);
   return launch::busy_warning(processes, told ? utilization.gpu_percent : 0);
-}
-
-std::string throttle_warning(std::uint64_t reasons) {
-  struct Cause {
-    std::uint64_t bits;  // nvmlClocksEventReason*
-    const char* text;
-  };
-  static constexpr Cause kCauses[] = {{0x04, "the power limit"},
-                                      {0x20 | 0x40, "the temperature"},
-                                      {0x80, "the power supply (power brake)"},
-                                      {0x08, "the hardware (heat or power)"}};
-  for (const Cause& cause : kCauses) {
-    if ((reasons & cause.bits) == 0) continue;
-    return fmt::format(
-        "{} lowers this GPU's clocks: latencies in ns are longer and bandwidths lower than they could be; see "
-        "nvidia-smi -q -d PERFORMANCE",
-        cause.text);
-  }
-  return {};
 }
 
 }  // namespace gputopo::cuda

@@ -71,9 +71,6 @@ struct ListedInstance {
   MigInstance instance;
 };
 [[nodiscard]] std::vector<ListedInstance> list_mig_instances();
-// Current limits of the GPU's clocks: bits of nvmlClocksEventReasons; 0 if there is none or the library reports
-// nothing.
-[[nodiscard]] std::uint64_t read_throttle_reasons(const std::string& pci_address);
 // Energy that the GPU has used since the driver was loaded; empty if the library does not report it.
 [[nodiscard]] std::optional<double> read_energy_joules(const std::string& pci_address);
 
@@ -92,7 +89,5 @@ struct NvLinks {
 
 // One line if other processes use the GPU, else empty. Call it before this process has a context, which would count.
 [[nodiscard]] std::string busy_warning(const std::string& pci_address);
-// One line if heat or power limits the clocks, else empty.
-[[nodiscard]] std::string throttle_warning(std::uint64_t reasons);
 
 }  // namespace gputopo::cuda

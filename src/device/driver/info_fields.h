@@ -24,6 +24,8 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("persistence_mode", info.persistence_mode);
   visit("compute_mode", info.compute_mode);
   visit("power_limit_watts", info.power_limit_watts);
+  visit("mps_enabled", info.mps_enabled);
+  visit("mps_clients", info.mps_clients);
   visit("pcie_generation", info.pci_link.generation);
   visit("pcie_width", info.pci_link.width);
   visit("pcie_generation_max", info.pci_link.generation_max);

@@ -59,6 +59,7 @@ class Gpu : public launch::ChaseGpu {
                                               std::uint32_t wanted) const;
   // Lists what may have disturbed the measurements so far, one line each.
   [[nodiscard]] std::vector<std::string> warnings() const;
+  [[nodiscard]] DeviceHealth health() const { return read_health(sysfs_root(), info_.pci_address); }
 
  private:
   void read_wall_clock();

@@ -188,6 +188,25 @@ std::optional<double> read_power_limit_watts(const std::string& root, const std:
   return std::nullopt;
 }
 
+DeviceHealth read_health(const std::string& root, const std::string& pci_address) {
+  DeviceHealth health;
+  const fs::path device = pci_folder(root, pci_address);
+  for (const fs::path& monitor : folder_entries(device / "hwmon")) {
+    const auto microwatts = read_number(monitor / "power1_cap_default");
+    if (microwatts && *microwatts > 0) health.power_limit_default_watts = static_cast<double>(*microwatts) / 1e6;
+  }
+  health.pcie_replays = read_number(device / "pcie_replay_count");
+  constexpr std::string_view kErrors = "_err_count";
+  for (const fs::path& file : folder_entries(device / "ras")) {
+    if (!file.filename().string().ends_with(kErrors)) continue;
+    const Properties counts = read_properties(file);  // "ue: 0", "ce: 0"
+    if (!counts.contains("ue:") || !counts.contains("ce:")) continue;
+    health.ecc_uncorrected = health.ecc_uncorrected.value_or(0) + number(counts, "ue:");
+    health.ecc_corrected = health.ecc_corrected.value_or(0) + number(counts, "ce:");
+  }
+  return health;
+}
+
 std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
   // More than the runtime takes on a GPU that is open but unused.
   constexpr std::uint64_t kUsingBytes = 64ull << 20;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gputopo/device.h"
+
 namespace gputopo::hip {
 
 struct KfdCache {
@@ -67,5 +69,8 @@ struct KfdLink {
 
 // The cause that keeps the GPU's clocks below their maximum: its power limit or a driver setting; empty if none does.
 [[nodiscard]] std::string throttle_reason(const std::string& root, const std::string& pci_address);
+
+// ECC errors of all blocks since the driver was loaded, PCIe replays, and the default power limit.
+[[nodiscard]] DeviceHealth read_health(const std::string& root, const std::string& pci_address);
 
 }  // namespace gputopo::hip

@@ -89,6 +89,7 @@ class LaunchDevice : public Device {
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
   [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+  [[nodiscard]] std::optional<DeviceHealth> health() override { return gpu_.health(); }
 
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times = by_kind(call_times());

@@ -129,6 +129,8 @@ std::vector<std::string> Recorder::warnings() {
   return state_->warnings;
 }
 
+std::optional<DeviceHealth> Recorder::health() { return state_->device->health(); }
+
 DeviceTimes Recorder::times() const { return state_->device->times(); }
 
 std::vector<NamedCallTimes> Recorder::call_times() const { return state_->device->call_times(); }

@@ -67,6 +67,16 @@ void add_if_reported(AttributeMap& map, AttributeId id, const std::optional<T>& 
   }
 }
 
+template <typename T>
+void add_reported(AttributeMap& map, AttributeId id, const std::optional<T>& value) {
+  if (value) {
+    add_if_reported(map, id, value);
+    get_or_add(map, id).unit = info_of(id).unit;
+  } else {
+    get_or_add(map, id) = unavailable(Reason::kNotSupported, "not reported to this process by the system");
+  }
+}
+
 // For GPUs with SMs on several dies, or with gaps in the SM numbers.
 void add_layout(const DeviceInfo& info, AttributeMap& compute) {
   add_if_reported(compute, AttributeId::kSimdsPerSm, info.simds_per_sm);
@@ -127,6 +137,8 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_if_reported(device, AttributeId::kEccEnabled, info.ecc_enabled);
   add_if_reported(device, AttributeId::kPersistenceMode, info.persistence_mode);
   add_if_reported(device, AttributeId::kComputeMode, info.compute_mode);
+  add_if_reported(device, AttributeId::kMps, info.mps_enabled);
+  if (info.mps_clients) get_or_add(device, AttributeId::kMps).add_detail("clients", std::int64_t{*info.mps_clients});
   add_if_reported(device, AttributeId::kMigEnabled, info.mig_enabled);
   fill_instance(info.instance, device);
   add_if_reported(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
@@ -244,6 +256,19 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
 
   fill_device(info, topology.device);
   fill_compute(info, topology.compute);
+}
+
+void fill_health(const DeviceHealth& health, AttributeMap& device) {
+  add_reported(device, AttributeId::kEccUncorrected, health.ecc_uncorrected);
+  add_reported(device, AttributeId::kEccCorrected, health.ecc_corrected);
+  add_reported(device, AttributeId::kRemappedRows, health.remapped_rows);
+  add_reported(device, AttributeId::kRowRemapPending, health.row_remap_pending);
+  add_reported(device, AttributeId::kRowRemapFailed, health.row_remap_failed);
+  add_reported(device, AttributeId::kPowerLimitDefault, health.power_limit_default_watts);
+  add_reported(device, AttributeId::kSlowdown, health.slowdown);
+  add_reported(device, AttributeId::kNvlinkErrors, health.nvlink_errors);
+  add_reported(device, AttributeId::kPcieReplays, health.pcie_replays);
+  add_reported(device, AttributeId::kXids, health.xids);
 }
 
 void add_theoretical_bandwidths(Topology& topology) {

@@ -91,6 +91,7 @@ class DeviceSession {
   }
   [[nodiscard]] std::vector<NamedCallTimes> call_times() const { return device_.call_times(); }
   [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
+  [[nodiscard]] std::optional<DeviceHealth> device_health() { return device_.health(); }
 
   // Logs one line for --verbose: a decision and its reason.
   void log(const std::string& line) const;

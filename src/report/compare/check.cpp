@@ -10,6 +10,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "model/health.h"
 #include "model/renames.h"
 #include "report/compare/compare.h"
 #include "report/words/device_facts.h"
@@ -121,6 +122,20 @@ bool is_value_name(std::string_view name) {
          find_element(element) != nullptr;
 }
 
+void add_health(const std::string& element, const AttributeMap& attributes, CheckResult& result) {
+  for (const HealthFinding& finding : judge_health(attributes)) {
+    result.violations.push_back({element, std::string(to_string(finding.attribute)),
+                                 fmt::format("{}: {}. Next: {}", element, finding.text, finding.next_step)});
+  }
+}
+
+void add_health(const Topology& topology, CheckResult& result) {
+  add_health("device", topology.device, result);
+  for (const MemoryElement& element : topology.memory) {
+    if (element.id.starts_with("gpu")) add_health(element.id, element.attributes, result);  // of a node
+  }
+}
+
 }  // namespace
 
 Outcome CheckResult::outcome() const {
@@ -164,6 +179,7 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
   result.compared = comparison.compared;
   // A baseline of another device says nothing about this one.
   for (const std::string& text : comparison.other_devices) result.not_judged.push_back({"", "", text});
+  add_health(topology, result);
   result.notes = comparison.notes;
   result.environment = comparison.environment;
   if (result.compared == 0)
@@ -175,6 +191,15 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
     (outcome == Outcome::kBad ? result.violations : result.not_judged)
         .push_back({difference.group, difference.attribute, describe(difference, tolerances)});
   }
+  return result;
+}
+
+CheckResult check_health(const Topology& topology) {
+  CheckResult result;
+  add_health(topology, result);
+  result.not_judged.push_back({"", "",
+                               "without a baseline, only the faults that the GPU counts itself are judged: give "
+                               "--baseline FILE, the saved report of a known good GPU"});
   return result;
 }
 

@@ -51,10 +51,11 @@ std::optional<double> relative_of(const Attribute& a, const Attribute& b) {
   return (*b.number() - *a.number()) / std::abs(*a.number());
 }
 
-// An idle link runs at a lower rate, so its current rate says nothing about the GPU.
+// An idle link runs at a lower rate, so its current rate says nothing about the GPU. Counters of faults are judged by
+// themselves.
 bool is_of_moment(std::string_view attribute) {
   const AttributeInfo* info = find_attribute(attribute);
-  return info != nullptr && info->id == AttributeId::kPcieGeneration;
+  return info != nullptr && (info->id == AttributeId::kPcieGeneration || info->quantity == Quantity::kHealth);
 }
 
 void compare_attribute(Difference difference, const SideNames& names, Comparison& result) {

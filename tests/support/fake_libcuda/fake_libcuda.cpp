@@ -272,6 +272,11 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle 
       return kSuccess;
     }
   }
+  if (const char* const mps = std::getenv("GPUTOPO_FAKE_MPS");
+      mps != nullptr && attribute == DeviceAttribute::kMpsEnabled) {
+    *value = std::atoi(mps);
+    return kSuccess;
+  }
   static const std::map<DeviceAttribute, int> values = {
       {DeviceAttribute::kMaxThreadsPerBlock, 1024},
       {DeviceAttribute::kMaxGridX, 0x7fffffff},

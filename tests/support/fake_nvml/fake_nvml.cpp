@@ -1,7 +1,9 @@
 // A fake management library for tests. GPUTOPO_FAKE_NVML sets its answers for every device:
-// "busy=80,processes=2,throttle=4". "nvlinks=4" adds four links to a switch, of 25 GB/s each. "mig=1" gives a GPU of
-// 7 compute slices and 40 GiB with two instances: 4g.20gb and 1c.3g.20gb. Their UUIDs are all zeros except for the
-// last digit, which is 4 and 3.
+// "busy=80,processes=2,throttle=4". "ecc=", "corrected=", "remapped=", "pending=", "failed=", "default_limit=",
+// "nvlink_errors=" (of each link), "replays=" and "mps=" (clients) count faults and clients. "old=1" is a GPU that
+// retires pages instead of remapping rows. "nvlinks=4" adds four links to a switch, of 25 GB/s each. "mig=1" gives a
+// GPU of 7 compute slices and 40 GiB with two instances: 4g.20gb and 1c.3g.20gb. Their UUIDs are all zeros except for
+// the last digit, which is 4 and 3.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -181,6 +183,46 @@ int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   GPUTOPO_MAY_BE_HOSTILE(milliwatts);
   *milliwatts = static_cast<unsigned>(setting("milliwatts="));
   return *milliwatts == 0 ? kNotSupported : 0;
+}
+int nvmlDeviceGetPowerManagementDefaultLimit(void*, unsigned* milliwatts) {
+  GPUTOPO_MAY_BE_HOSTILE(milliwatts);
+  *milliwatts = static_cast<unsigned>(setting("default_limit="));
+  return *milliwatts == 0 ? kNotSupported : 0;
+}
+int nvmlDeviceGetTotalEccErrors(void*, int type, int, unsigned long long* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
+  constexpr int kCorrected = 0;
+  *count = setting(type == kCorrected ? "corrected=" : "ecc=");
+  return 0;
+}
+int nvmlDeviceGetRemappedRows(void*, unsigned* corrected, unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+  GPUTOPO_MAY_BE_HOSTILE(corrected, uncorrected, pending, failed);
+  *corrected = static_cast<unsigned>(setting("remapped="));
+  *uncorrected = 0;
+  *pending = static_cast<unsigned>(setting("pending="));
+  *failed = static_cast<unsigned>(setting("failed="));
+  return setting("old=") == 0 ? 0 : kNotSupported;
+}
+int nvmlDeviceGetRetiredPagesPendingStatus(void*, int* is_pending) {
+  GPUTOPO_MAY_BE_HOSTILE(is_pending);
+  *is_pending = static_cast<int>(setting("pending="));
+  return setting("old=") == 0 ? kNotSupported : 0;
+}
+int nvmlDeviceGetPcieReplayCounter(void*, unsigned* replays) {
+  GPUTOPO_MAY_BE_HOSTILE(replays);
+  *replays = static_cast<unsigned>(setting("replays="));
+  return 0;
+}
+int nvmlDeviceGetNvLinkErrorCounter(void*, unsigned, int counter, unsigned long long* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
+  constexpr int kReplays = 0;
+  *count = counter == kReplays ? setting("nvlink_errors=") : 0;
+  return 0;
+}
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, void*) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
+  *count = static_cast<unsigned>(setting("mps="));
+  return 0;
 }
 // Each reading returns 4 J more.
 int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
