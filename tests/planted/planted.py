@@ -18,8 +18,11 @@ import sys
 import time
 import tomllib
 
+sys.dont_write_bytecode = True
+import copied_tree
+from copied_tree import ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "faults"
 README = HERE / "README.md"
 BEGIN, END = "<!-- begin of the list -->\n", "<!-- end of the list -->\n"
@@ -106,47 +109,19 @@ def planted_sources(faults):
             problems.append(str(error))
     if problems:
         raise TableError("\n".join(problems) + "\nAdapt tests/planted/faults.toml to the sources.")
-    return {file: '#include "planted.h"\n' + text for file, text in sources.items()}
+    return sources
 
 
 # ---- The build ----
 
 
-def write_if_changed(path, content):
-    """Keeps the time of an unchanged file, so that it is not compiled again."""
-    if path.is_file() and path.read_bytes() == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-
-
 def write_tree(faults, tree):
-    """Writes a copy of all files that git knows or would add, with the faults."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
-                            check=True, stdout=subprocess.PIPE, text=True).stdout
-    files = [file for file in listed.split("\0") if file and (ROOT / file).is_file()]
-    sources = planted_sources(faults)
-    for file in files:
-        content = sources[file].encode() if file in sources else (ROOT / file).read_bytes()
-        write_if_changed(tree / file, content)
-        os.chmod(tree / file, os.stat(ROOT / file).st_mode)
-    write_if_changed(tree / "src" / "planted.h", (HERE / "planted.h").read_bytes())
-    kept = {tree / file for file in files} | {tree / "src" / "planted.h"}
-    for path in tree.rglob("*"):
-        if path.is_file() and path not in kept:
-            path.unlink()
+    copied_tree.write_tree(tree, planted_sources(faults), [HERE / "planted.h"])
 
 
 def build(faults, folders):
-    tree = BUILD / "source"
-    write_tree(faults, tree)
-    # The faults may cause warnings.
-    subprocess.run(["cmake", "--preset", "test", "-B", BUILD / "build", "-DGPUTOPO_WERROR=OFF",
-                    "-DGPUTOPO_WARNINGS=OFF", "-DGPUTOPO_BENCHMARKS=OFF", "--log-level=WARNING"],
-                   cwd=tree, check=True, stdout=subprocess.DEVNULL)
-    targets = [f"{folder}_tests" for folder in sorted(folders)]
-    subprocess.run(["cmake", "--build", BUILD / "build", "--target", "gputopo", *targets], check=True,
-                   stdout=sys.stderr)
+    write_tree(faults, BUILD / "source")
+    copied_tree.build(BUILD / "source", BUILD / "build", ["gputopo", *(f"{folder}_tests" for folder in sorted(folders))])
 
 
 # ---- Running tests ----
