@@ -114,6 +114,13 @@ class Merge {
   void leave_out(const std::string& path, std::string_view problem) {
     leave_out(fmt::format("'{}': {}", sanitized_line(path), problem));
   }
+  // A damaged file may have a problem with each of its links.
+  void report_problems(const std::string& path, const std::vector<std::string>& problems) {
+    constexpr std::size_t kMostShown = 10;
+    const std::size_t shown = std::min(problems.size(), kMostShown);
+    for (std::size_t i = 0; i < shown; ++i) leave_out(path, problems[i]);
+    if (shown < problems.size()) leave_out(path, fmt::format("and {} more problems", problems.size() - shown));
+  }
   void add(const Run& run, ContentId file, ContentId report) {
     ++(store_.add(run, file, report) ? summary_.added : summary_.repeated);
     store_.add_file(file);
@@ -147,9 +154,7 @@ class Merge {
 
   void take(const Source& source, const std::string& text, ContentId file, bool is_later) {
     const Document document = read_document(text, source.place, !options_.is_anonymous);
-    for (const std::string& problem : document.problems) {
-      if (!is_later) leave_out(source.path, problem);
-    }
+    if (!is_later) report_problems(source.path, document.problems);
     const bool has_simulated = std::ranges::any_of(document.runs, &Run::simulated);
     if (has_simulated && !is_later) return later_.push_back(source);
     if (has_simulated && refuses_simulated()) {
