@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "file/shown.h"
 #include "fleet/store_schema.h"
 #include "fleet/stored_value.h"
+#include "fleet/value_kind.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -21,6 +23,7 @@ namespace {
 // Earlier runs that a GPU is compared with. More runs show its past more precisely, but each night of 10,000 GPUs takes
 // 60 MB of memory.
 constexpr std::size_t kPastRuns = 7;
+const std::string kVerdictEnd = fmt::format(".{}", kVerdictAttribute);
 // Time for which all runs are known: missing GPUs are sought for 30 days.
 constexpr std::int64_t kKnownSeconds = 40 * std::int64_t{86400};
 constexpr std::int64_t kClockLeeway = 3600;
@@ -163,8 +166,10 @@ class StoreReader {
       StoredRun& run = runs_[id];
       run.first = store_.readings().size();
       for (const auto& [of, value] : values) {
-        // Of the past, only numbers are compared.
-        if (rank == 0 || !std::isnan(value.value)) add(quantity(of), value);
+        // Of the past, numbers are compared, and verdicts count until there are newer ones.
+        const Quantity& what = quantity(of);
+        const bool is_of_past = !std::isnan(value.value) || store_.text(what.path).ends_with(kVerdictEnd);
+        if (rank == 0 || is_of_past) add(what, value);
       }
       run.end = store_.readings().size();
     }

@@ -10,9 +10,9 @@
 
 namespace gputopo::fleet {
 
-// Reads the newest run of each GPU, the numbers of the seven runs before it (fewer if they are too many), and that
-// there were other runs in the forty days before the newest run of the store. Runs after `now` do not count as newest.
-// Throws StoreError and FileError.
+// Reads the newest run of each GPU, the numbers and verdicts of the seven runs before it (fewer if they are too many),
+// and that there were other runs in the forty days before the newest run of the store. Runs after `now` do not count as
+// newest. Throws StoreError and FileError.
 [[nodiscard]] Store read_store(const std::string& path, std::int64_t now, sqlite::Waiting waiting);
 
 // The newest report of a GPU, by its id or name, that the store still has. Throws StoreError and FileError.
