@@ -148,7 +148,7 @@ constexpr std::string_view kWithoutMps =
     "stop the MPS server (echo quit | nvidia-cuda-mps-control), or set CUDA_MPS_PIPE_DIRECTORY to an empty folder, and "
     "measure again";
 
-// What a client of an MPS server cannot tell: rates of all SMs together, and what needs one block on each chosen SM.
+// A client of an MPS server cannot measure rates of all SMs together, nor what needs one block on each chosen SM.
 bool depends_on_placement(AttributeId attribute) {
   constexpr std::array kIds = {AttributeId::kSmLatencies,    AttributeId::kScope,
                                AttributeId::kPartitions,     AttributeId::kSlices,

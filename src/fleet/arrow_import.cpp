@@ -107,7 +107,7 @@ class Metadata {
     if (!verifier.VerifyBuffer<T>(nullptr)) refuse("its metadata are damaged");
     return flatbuffers::GetRoot<T>(data);
   }
-  // What a message is about. A verified table may still lack it.
+  // The content of a message. A verified table may still lack it.
   template <typename T>
   [[nodiscard]] const T* header() const {
     const T* found = root<MessageOf<T>>()->template pointer<T>(2);

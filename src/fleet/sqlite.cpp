@@ -175,7 +175,7 @@ Database::Database(const std::string& path, Access access, Waiting waiting)
   // In a rollback journal's DELETE mode, only EXTRA keeps a power cut from bringing back the journal of a committed
   // transaction. The write-ahead log is no alternative: its index is shared memory, which NFS lacks.
   if (writes) run("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA");
-  // What was deleted must not stay in the file: names may have to go.
+  // Deleted rows must not stay in the file, because users may have to remove names.
   if (writes) run("PRAGMA secure_delete = ON");
 }
 

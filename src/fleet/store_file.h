@@ -61,12 +61,12 @@ class StoreFile {
 
   [[nodiscard]] std::optional<std::int64_t> text_id(const std::string& text);
   [[nodiscard]] std::int64_t quantity_id(const Reading& reading);
-  // What the GPU's last run has.
+  // Returns the values of the GPU's last run.
   [[nodiscard]] Values values_of(std::int64_t gpu, std::int64_t run);
   [[nodiscard]] StoredValue value_of(const Reading& reading);
 
   sqlite::Database database_;
-  // Of this transaction: another process may change the store before the next one.
+  // Valid in this transaction only: another process may change the store before the next one.
   std::unordered_map<std::string, std::int64_t> texts_;
   std::unordered_map<std::string, std::int64_t> quantities_;
   bool has_real_runs_ = false;

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -23,7 +24,6 @@ namespace {
 // Earlier runs that a GPU is compared with. More runs show its past more precisely, but each night of 10,000 GPUs takes
 // 60 MB of memory.
 constexpr std::size_t kPastRuns = 7;
-const std::string kVerdictEnd = fmt::format(".{}", kVerdictAttribute);
 // Time for which all runs are known: missing GPUs are sought for 30 days.
 constexpr std::int64_t kKnownSeconds = 40 * std::int64_t{86400};
 constexpr std::int64_t kClockLeeway = 3600;
@@ -166,9 +166,9 @@ class StoreReader {
       StoredRun& run = runs_[id];
       run.first = store_.readings().size();
       for (const auto& [of, value] : values) {
-        // Of the past, numbers are compared, and verdicts count until there are newer ones.
+        // Numbers of earlier runs are compared, and their verdicts count until there are newer ones.
         const Quantity& what = quantity(of);
-        const bool is_of_past = !std::isnan(value.value) || store_.text(what.path).ends_with(kVerdictEnd);
+        const bool is_of_past = !std::isnan(value.value) || is_verdict(store_.text(what.path));
         if (rank == 0 || is_of_past) add(what, value);
       }
       run.end = store_.readings().size();

@@ -28,6 +28,10 @@ inline constexpr std::size_t kAspects = 9;
 
 // Attribute with the node's own judgement of a part (verdicts.h). Reading::source is the outcome.
 inline constexpr std::string_view kVerdictAttribute = "verdict";
+// True for the path of a verdict: "device.verdict", "link.gpu0-gpu1.verdict".
+[[nodiscard]] inline bool is_verdict(std::string_view path) {
+  return path.ends_with(kVerdictAttribute) && path.substr(0, path.size() - kVerdictAttribute.size()).ends_with('.');
+}
 
 // Attribute with the number of parallel lanes of a link.
 inline constexpr std::string_view kLanes = "lanes";

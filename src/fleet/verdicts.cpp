@@ -14,14 +14,10 @@ std::span<const StoredReading> readings_of(const Store& store, std::size_t run) 
   return std::span(store.readings()).subspan(stored.first, stored.end - stored.first);
 }
 
-bool is_verdict(const Store& store, const StoredReading& reading) {
-  static const std::string kEnd = fmt::format(".{}", kVerdictAttribute);
-  return store.text(reading.path).ends_with(kEnd);
-}
-
 bool has_links(const Store& store, std::size_t run) {
   return std::ranges::any_of(readings_of(store, run), [&](const StoredReading& reading) {
-    return store.text(reading.path).starts_with("link.") && is_verdict(store, reading);
+    const std::string& path = store.text(reading.path);
+    return path.starts_with("link.") && is_verdict(path);
   });
 }
 
@@ -47,7 +43,7 @@ void add_earlier(const Store& store, std::uint32_t gpu, const GpuRuns& runs, Ver
   const auto timestamp = store.runs()[*newest].timestamp;
   const std::string date = timestamp ? timestamp_text(*timestamp) : "an unknown date";
   for (const StoredReading& reading : readings_of(store, *newest)) {
-    if (!is_verdict(store, reading) || is_good(store, reading)) continue;
+    if (!is_verdict(store.text(reading.path)) || is_good(store, reading)) continue;
     if (std::ranges::count(readings_of(store, runs.latest), reading.path, &StoredReading::path) > 0) continue;
     add(store, gpu, reading, fmt::format("{} (on {}; not measured since)", store.text(reading.text), date), verdicts);
   }

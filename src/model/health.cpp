@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNoFault = "none";
 
-// What shows a fault: a count above 0, a flag that is set, a text other than "none".
+// A fault shows as a count above 0, a flag that is set, or a text other than "none".
 struct Rule {
   AttributeId attribute;
   const char* text;  // {}: the value

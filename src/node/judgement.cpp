@@ -45,7 +45,7 @@ std::size_t gpu_of(const LinkReport& link) {
   return link.from.kind == EndpointKind::kGpu ? link.from.index : link.to.index;
 }
 
-// What joins the two ends. "" if unknown.
+// The kind of connection between the two ends; empty if it is unknown.
 std::string kind_of(const NodeReport& report, const LinkReport& link) {
   if (is_host_link(link)) return "host";
   const PeerLink* peer = find_peer(report, link.from.index, link.to.index);

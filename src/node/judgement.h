@@ -12,7 +12,7 @@ namespace gputopo::node {
 // Adds capacity_fraction to each link whose capacity is a bound: those between GPUs, and those with the near host.
 void add_capacity_fractions(NodeReport& report);
 
-// What capacity_fraction compares the link with: "PCIe 5.0 x16". Empty if that is unknown.
+// The capacity that capacity_fraction compares the link with: "PCIe 5.0 x16". Empty if it is unknown.
 [[nodiscard]] std::string capacity_text(const LinkReport& link);
 
 // Verdicts on each GPU's link with its near host, on each pair of GPUs, and on the number of each GPU's NVLinks. A link

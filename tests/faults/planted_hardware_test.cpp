@@ -99,7 +99,7 @@ std::vector<NodeFault> node_faults() {
          for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.13);
        },
        kExitBad},
-      // As in slots of PCIe 4.0, which nothing reports.
+      // The slots are PCIe 4.0, but nothing reports it.
       {"AllHostLinksOf2AtHalf", "h200x2",
        [](Json& node) {
          for (const char* segment : {"pcie0", "pcie1"}) slow_down(node, segment, 0.5);

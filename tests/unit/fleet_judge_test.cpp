@@ -295,7 +295,7 @@ TEST(FleetJudge, AHostThatMostOthersOutlastIsMissing) {
       nights(3, 3, [](std::size_t gpu, std::int64_t night) { return gpu / 4 != 1 || night < 2; });
   EXPECT_EQ(judgement.findings.size(), 4u);
   EXPECT_THAT(describe(judgement.findings.front().values.front()), HasSubstr("its host was not measured"));
-  // So are half of the hosts. If most are gone, the few that are left may have been measured in addition.
+  // Half of the hosts are missing, too. If most are gone, the few that are left may have been measured in addition.
   const auto first_of = [](std::size_t hosts) {
     return [hosts](std::size_t gpu, std::int64_t night) { return gpu / 4 < hosts || night < 2; };
   };

@@ -48,7 +48,7 @@ class StoreFiles : public testing::Test {
     store.commit();
   }
   [[nodiscard]] Store read() const { return read_store(path_, 0, {}); }
-  // As another program queries it: the columns of all rows.
+  // Queries all columns of all rows, as another program would.
   std::vector<std::string> query(const std::string& sql) {
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -136,7 +136,7 @@ TEST_F(StoreFiles, AValueThatDidNotChangeIsNotStoredAgain) {
   EXPECT_THAT(query("SELECT count(*) FROM readings"), ElementsAre("18"));
   const Store read = this->read();
   for (std::size_t i = 0; i < 6; ++i) {
-    // Of the past, only numbers are read.
+    // Only numbers and verdicts of earlier runs are read.
     ASSERT_EQ(read.runs()[i].end - read.runs()[i].first, i == 5 ? 3u : 1u);
     EXPECT_EQ(read.readings()[read.runs()[i].first].value, runs[i].readings.front().value);
   }

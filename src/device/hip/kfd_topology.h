@@ -49,7 +49,7 @@ struct KfdNode {
 
 struct KfdLink {
   std::string kind;  // "xgmi", "pcie"; empty if unknown
-  // Of xGMI only; unset for partitions of a GPU, and for pairs whose packets take the way over a third GPU.
+  // Only for xGMI. Unset for partitions of a GPU, and for pairs whose packets pass through a third GPU.
   std::optional<std::uint32_t> lanes;
   std::optional<double> lane_bytes_per_second;
 };
