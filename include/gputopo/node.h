@@ -34,18 +34,6 @@ struct ConcurrentReport {
   friend bool operator==(const ConcurrentReport&, const ConcurrentReport&) = default;
 };
 
-// The judgement of one part of a node.
-struct Verdict {
-  std::string part;  // "gpu1", "host0 to gpu1"
-  Outcome outcome = Outcome::kNotJudged;
-  std::string text;            // one line: how much of what was reached, or what is missing
-  std::string next_step;       // for kBad and kNotJudged: what to do
-  bool is_comparison = false;  // with the other GPUs of the node; a fleet has more to compare with
-  friend bool operator==(const Verdict&, const Verdict&) = default;
-};
-// Bad if a part is; otherwise not judged if any part is not, or if there are no verdicts.
-[[nodiscard]] Outcome outcome_of(std::span<const Verdict> verdicts);
-
 struct NodeGpuReport {
   NodeGpu gpu;
   std::optional<Topology> report;  // unset: not requested, or failed

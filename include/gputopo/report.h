@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,15 +75,26 @@ using Tolerances = std::map<std::string, double>;
 // Reads "LATENCY=5%" and the like, over the defaults. Throws UsageError.
 [[nodiscard]] Tolerances parse_tolerances(const std::vector<std::string>& entries);
 
+// What must be judged beside the values of a baseline. Otherwise a note says what is not.
+struct Requirements {
+  bool values = false;  // the values of the report, which takes a baseline
+  bool faults = false;  // each kind of fault that a GPU can count itself
+  bool links = false;   // each part of a node
+};
+// Reads "values", "faults" and "links". Throws UsageError.
+[[nodiscard]] Requirements parse_requirements(const std::vector<std::string>& names);
+
 struct CheckResult {
   struct Finding {
     std::string element;  // empty: the report as a whole
     std::string attribute;
     std::string text;  // one line
   };
-  std::size_t compared = 0;
-  std::vector<Finding> violations;       // worse than the baseline
-  std::vector<Finding> not_judged;       // nothing is known, and why
+  std::size_t compared = 0;              // values
+  std::size_t fault_counters = 0;        // that the GPUs report
+  std::size_t parts_judged = 0;          // links and GPUs of a node, by their own hardware
+  std::vector<Finding> violations;       // worse than the baseline, or a fault
+  std::vector<Finding> not_judged;       // nothing is known although it is required, and why
   std::vector<std::string> notes;        // why the comparison may mislead
   std::vector<std::string> environment;  // differences between the setups of the two measurements: driver, host
 
@@ -93,9 +105,12 @@ struct CheckResult {
 // what the baseline has. A value that the report has no result for is not judged, and neither is any value if the
 // baseline is from another kind of device.
 // Faults that the GPU counts itself are violations, too.
-[[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
-// Without a baseline, only these faults are judged.
-[[nodiscard]] CheckResult check_health(const Topology& topology);
+[[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances,
+                                const Requirements& requirements = {}, std::span<const Verdict> verdicts = {});
+// Judges a report without a baseline by these faults and, for a node, by the verdicts on its parts. Without either, it
+// is not judged.
+[[nodiscard]] CheckResult check_alone(const Topology& topology, const Requirements& requirements = {},
+                                      std::span<const Verdict> verdicts = {});
 // Values that show in about a second whether a GPU is in order, as far as the baseline has them: the latency of each
 // element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. In the
 // form of DiscoverOptions::elements: "l2.latency". Throws FormatError if the baseline has none of these.

@@ -156,6 +156,12 @@ void add_check_options(CLI::App& check, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=PERCENT%[,...]");
+  check
+      .add_option("--require", options.required,
+                  "What must be judged: values (needs a baseline), faults that the GPU counts, links of a node")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("values|faults|links[,...]");
   check.add_flag("--allow-not-judged", options.allows_not_judged,
                  "Exit with 0 instead of 3 if there are no violations but some values could not be judged");
   std::vector<std::string> format_names;

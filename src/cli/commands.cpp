@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/attempts.h"
@@ -31,6 +33,7 @@
 #include "kernel_model/prediction_json.h"
 #include "kernel_model/prediction_svg.h"
 #include "kernel_model/prediction_text.h"
+#include "node/judgement.h"
 #include "node/node_topology.h"
 #include "report/compare/published.h"
 #include "report/formats.h"
@@ -95,20 +98,27 @@ Topology load_report(const std::string& path) {
   });
 }
 
-// Also accepts nodes.
-Topology load_any_report(const std::string& path) {
-  return in_file(path, [&] {
+// A report of a GPU or of a node.
+struct LoadedReport {
+  Topology topology;
+  std::optional<NodeReport> node;
+};
+
+LoadedReport load_any_report(const std::string& path) {
+  return in_file(path, [&]() -> LoadedReport {
     const std::string text = read_file(path);
-    return is_node_json(text) ? node::as_topology(read_node_json(text)) : read_json(text);
+    if (!is_node_json(text)) return {.topology = read_json(text), .node = {}};
+    NodeReport node = read_node_json(text);
+    Topology topology = node::as_topology(node);
+    return {.topology = std::move(topology), .node = std::move(node)};
   });
 }
 
-// Loads a baseline for `report_path`. A GPU's baseline for a node counts for each of its GPUs.
-Topology load_baseline(const std::string& path, const std::string& report_path) {
-  Topology baseline = load_any_report(path);
-  const std::string report = read_file(report_path);
-  if (!is_node_json(report) || is_node_json(read_file(path))) return baseline;
-  return node::as_topology(node::node_of_alike(in_file(report_path, [&] { return read_node_json(report); }), baseline));
+// A GPU's baseline for a node counts for each of its GPUs.
+Topology load_baseline(const std::string& path, const LoadedReport& report) {
+  LoadedReport baseline = load_any_report(path);
+  if (!report.node || baseline.node) return std::move(baseline.topology);
+  return node::as_topology(node::node_of_alike(*report.node, baseline.topology));
 }
 
 int run_show(const Options& options) {
@@ -136,7 +146,7 @@ void check_page_target(const Options& options) {
 int run_diff(const Options& options) {
   if (is_file(options.diff_html_path)) check_page_target(options);
   std::vector<NamedReport> reports;
-  for (const std::string& path : options.report_paths) reports.push_back({path, load_any_report(path)});
+  for (const std::string& path : options.report_paths) reports.push_back({path, load_any_report(path).topology});
   Attempts attempt;
   if (!options.diff_html_path.empty()) {
     const std::string page = diff_to_html(reports);
@@ -157,7 +167,8 @@ const CheckFormat& check_format(const std::string& name) {
 }
 
 // Measures only what shows whether a GPU is in order.
-int run_quick_check(const Options& options, const Tolerances& tolerances, const CheckFormat& format) {
+int run_quick_check(const Options& options, const Tolerances& tolerances, const Requirements& requirements,
+                    const CheckFormat& format) {
   Topology baseline = load_report(options.baseline_path);
   // Only elements of the compute section have cells, so the unmeasured pipes are no violation.
   std::erase_if(baseline.compute, [](const auto& entry) { return entry.first == info_of(AttributeId::kPipes).name; });
@@ -166,7 +177,7 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
   quick.quiet = true;
   ExitCode verdict = kExitIncomplete;
   const int code = run_discover(quick, [&](const Topology& report, Attempts& attempt) {
-    CheckResult result = check(report, baseline, tolerances);
+    CheckResult result = check(report, baseline, tolerances, requirements);
     result.notes.push_back(fmt::format(
         "quick check: {} values were measured; the other values of the baseline were not", quick.elements.size()));
     verdict = exit_code_of(result.outcome(), options.allows_not_judged);
@@ -177,15 +188,17 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
 
 int run_check(const Options& options) {
   const Tolerances tolerances = parse_tolerances(options.tolerances);
+  const Requirements requirements = parse_requirements(options.required);
   const CheckFormat& format = check_format(options.check_format);
   try {
-    if (options.quick) return run_quick_check(options, tolerances, format);
-    const Topology topology = load_any_report(options.report_path);
+    if (options.quick) return run_quick_check(options, tolerances, requirements, format);
+    const LoadedReport report = load_any_report(options.report_path);
+    const std::vector<Verdict> verdicts = report.node ? node::verdicts_of(*report.node) : std::vector<Verdict>{};
     const CheckResult result =
         options.baseline_path.empty()
-            ? check_health(topology)
-            : check(topology, load_baseline(options.baseline_path, options.report_path), tolerances);
-    print_result(format.render(result, topology));
+            ? check_alone(report.topology, requirements, verdicts)
+            : check(report.topology, load_baseline(options.baseline_path, report), tolerances, requirements, verdicts);
+    print_result(format.render(result, report.topology));
     return exit_code_of(result.outcome(), options.allows_not_judged);
   } catch (const UsageError&) {
     throw;
@@ -201,7 +214,8 @@ int run_check(const Options& options) {
 }
 
 int run_get(const Options& options) {
-  if (!options.report_path.empty()) return get_of_report(load_any_report(options.report_path), options.value_path);
+  if (!options.report_path.empty())
+    return get_of_report(load_any_report(options.report_path).topology, options.value_path);
   return get_of_device(options, [](const Options& request, const std::function<void(const Topology&)>& take) {
     return run_discover(request, [&](const Topology& report, Attempts& attempt) { attempt([&] { take(report); }); });
   });

@@ -52,6 +52,7 @@ struct Options {
   std::string baseline_path;              // check
   std::vector<std::string> tolerances;
   std::string check_format;
+  std::vector<std::string> required;      // check: names for parse_requirements
   bool allows_not_judged = false;         // check, node: end with 0 if nothing is bad
   bool quick = false;                     // check: measures a GPU now instead of reading a report
   std::string value_path;                 // get: "l2.latency"

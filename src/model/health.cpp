@@ -87,6 +87,19 @@ std::vector<HealthFinding> judge_health(const AttributeMap& device) {
   return findings;
 }
 
+KnownFaults known_faults(const AttributeMap& device) {
+  KnownFaults faults;
+  for (const Rule& rule : kRules) {
+    const Attribute* attribute = find(device, rule.attribute);
+    if (attribute != nullptr && attribute->available()) {
+      ++faults.known;
+    } else {
+      faults.unknown.push_back(rule.attribute);
+    }
+  }
+  return faults;
+}
+
 std::string health_text(const AttributeMap& device) {
   std::string text = power_text(device);
   for (const AttributeInfo& info : attribute_catalogue()) {

@@ -283,5 +283,12 @@ std::vector<Verdict> judge_links(const NodeReport& report) {
   return verdicts;
 }
 
+std::vector<Verdict> verdicts_of(const NodeReport& report) {
+  if (!report.verdicts.empty() || report.links.empty()) return report.verdicts;
+  NodeReport judged = report;
+  add_capacity_fractions(judged);
+  return judge_links(judged);
+}
+
 }  // namespace node
 }  // namespace gputopo

@@ -19,4 +19,7 @@ void add_capacity_fractions(NodeReport& report);
 // that should be there and has no measured value, or no known capacity, is not judged.
 [[nodiscard]] std::vector<Verdict> judge_links(const NodeReport& report);
 
+// The verdicts of a report; those on its links if it has none, because earlier versions did not write any.
+[[nodiscard]] std::vector<Verdict> verdicts_of(const NodeReport& report);
+
 }  // namespace gputopo::node

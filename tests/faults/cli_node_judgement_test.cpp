@@ -204,6 +204,23 @@ TEST(CliNodeJudgement, CheckDiffAndGetReadNodes) {
               Not(HasSubstr("link.gpu0-gpu3 copy bandwidth")));
 }
 
+// A node whose links were as bad when the baseline was saved is still bad.
+TEST(CliNodeJudgement, CheckTakesTheVerdictsOnTheLinksOfANode) {
+  const TemporaryFolder folder;
+  judged(folder, node_file(folder, "h200x2", [](Json&) {}));
+  const std::string node = folder.file("n.json");
+  const CommandResult good = gputopo_command("check " + node + " --require links");
+  EXPECT_EQ(good.exit_code, 0) << good.out;
+  EXPECT_THAT(good.out, HasSubstr("parts of the node judged, 0 violations, 0 not judged"));
+  EXPECT_EQ(gputopo_command("check " + node + " --require values").exit_code, 3);
+  judged(folder, node_file(folder, "h200x2", [](Json& json) { slow_down(segment_of(json, "pcie0"), 0.4); }));
+  for (const std::string& options : {std::string(), " --baseline " + node}) {
+    const CommandResult bad = gputopo_command("check " + node + options);
+    EXPECT_EQ(bad.exit_code, 1) << options;
+    EXPECT_THAT(bad.out, HasSubstr("violation: host0 to gpu0: "));
+  }
+}
+
 TEST(CliNodeJudgement, AGpusReportIsABaselineForEachGpuOfANode) {
   const TemporaryFolder folder;
   const std::string only = " --quiet --only l2 --attribute latency,size ";

@@ -138,7 +138,32 @@ TEST(CliCheck, IsAGate) {
                 .exit_code,
             0);
   EXPECT_EQ(run_gputopo("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
-  EXPECT_EQ(run_gputopo("check " + kH200).exit_code, 3);
+}
+
+// Without a baseline, a GPU is judged by the faults that it counts. Its values fail the check only if it asks for them.
+TEST(CliCheck, AGpuWithoutABaselineIsJudgedByItsFaultCounters) {
+  const TemporaryFolder folder;
+  const auto check = [&](const Topology& report, const std::string& options) {
+    write_file(folder.file("r.json"), to_json(report));
+    return run_gputopo("check " + folder.file("r.json") + options);
+  };
+  Topology report = read_json(read_file(kH200));
+  EXPECT_EQ(check(report, "").exit_code, 3) << "no counter is known";
+  get_or_add(report.device, AttributeId::kEccUncorrected) = api_value(std::int64_t{0}, "");
+  const CommandResult good = check(report, "");
+  EXPECT_EQ(good.exit_code, 0) << good.out;
+  EXPECT_THAT(good.out, AllOf(HasSubstr("note: without a baseline, values are not judged: give --baseline FILE"),
+                              HasSubstr("0 values compared, 1 fault counters read, 0 violations")));
+  for (const char* part : {"values", "faults", "links", "values,links"}) {
+    const CommandResult strict = check(report, std::string(" --require ") + part);
+    EXPECT_EQ(strict.exit_code, 3) << part;
+    EXPECT_THAT(strict.out, HasSubstr("not judged: ")) << part;
+  }
+  EXPECT_EQ(check(report, " --require gpus").exit_code, 2);
+  EXPECT_EQ(check(report, " --require faults --baseline " + kH200).exit_code, 3);
+  get_or_add(report.device, AttributeId::kEccUncorrected) = api_value(std::int64_t{1}, "");
+  EXPECT_EQ(check(report, "").exit_code, 1);
+  EXPECT_EQ(check(report, " --baseline " + kH200).exit_code, 1);
 }
 
 // No baseline, no GPU and no result are reasons to judge nothing. They are never good, and never bad.

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "file/sanitize.h"
 #include "gputopo/catalogue.h"
@@ -122,18 +123,64 @@ bool is_value_name(std::string_view name) {
          find_element(element) != nullptr;
 }
 
-void add_health(const std::string& element, const AttributeMap& attributes, CheckResult& result) {
+void add_health(const std::string& element, const AttributeMap& attributes, const Requirements& requirements,
+                CheckResult& result) {
   for (const HealthFinding& finding : judge_health(attributes)) {
     result.violations.push_back({element, std::string(to_string(finding.attribute)),
                                  fmt::format("{}: {}. Next: {}", element, finding.text, finding.next_step)});
   }
+  const KnownFaults faults = known_faults(attributes);
+  result.fault_counters += faults.known;
+  if (!requirements.faults) return;
+  for (const AttributeId id : faults.unknown) {
+    result.not_judged.push_back(
+        {element, std::string(to_string(id)),
+         fmt::format("{} {}: {}", element, report::readable(to_string(id)), report::side_text(find(attributes, id)))});
+  }
 }
 
-void add_health(const Topology& topology, CheckResult& result) {
-  add_health("device", topology.device, result);
+// The elements of a node's GPUs that have the properties of a device. Empty for the report of one GPU.
+std::vector<const MemoryElement*> devices_of_node(const Topology& topology) {
+  std::vector<const MemoryElement*> devices;
   for (const MemoryElement& element : topology.memory) {
-    if (element.id.starts_with("gpu")) add_health(element.id, element.attributes, result);  // of a node
+    if (element.id.starts_with("gpu") && element.id.ends_with(".device")) devices.push_back(&element);
   }
+  return devices;
+}
+
+void add_health(const Topology& topology, const Requirements& requirements, CheckResult& result) {
+  const std::vector<const MemoryElement*> devices = devices_of_node(topology);
+  if (devices.empty()) return add_health("device", topology.device, requirements, result);
+  for (const MemoryElement* device : devices) add_health(device->id, device->attributes, requirements, result);
+}
+
+// Adds the verdicts on the parts of a node. `are_required`: what is not judged fails the check.
+void add_verdicts(std::span<const Verdict> verdicts, bool are_required, CheckResult& result) {
+  const std::vector<CheckResult::Finding> faults = result.violations;
+  // Faults of a GPU are among the verdicts on its node, too.
+  const auto is_known = [&](const Verdict& verdict) {
+    return std::ranges::any_of(faults, [&](const CheckResult::Finding& fault) {
+      return fault.element == verdict.part + ".device" && fault.text.find(verdict.text) != std::string::npos;
+    });
+  };
+  for (const Verdict& verdict : verdicts) {
+    const std::string text = fmt::format("{}: {}{}{}", verdict.part, verdict.text,
+                                         verdict.next_step.empty() ? "" : ". Next: ", verdict.next_step);
+    if (verdict.outcome != Outcome::kNotJudged) ++result.parts_judged;
+    if (verdict.outcome == Outcome::kBad && !is_known(verdict)) result.violations.push_back({verdict.part, "", text});
+    if (verdict.outcome != Outcome::kNotJudged) continue;
+    if (are_required) {
+      result.not_judged.push_back({verdict.part, "", text});
+    } else {
+      result.notes.push_back(fmt::format("not judged: {}", text));
+    }
+  }
+}
+
+void require_links(const Topology& topology, CheckResult& result) {
+  const auto is_link = [](const MemoryElement& element) { return element.id.starts_with("link."); };
+  if (std::ranges::any_of(topology.memory, is_link)) return;
+  result.not_judged.push_back({"", "", "links: the report has none; 'gputopo node --json FILE' measures them"});
 }
 
 }  // namespace
@@ -173,15 +220,34 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
   return tolerances;
 }
 
-CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances) {
+Requirements parse_requirements(const std::vector<std::string>& names) {
+  Requirements requirements;
+  for (const std::string& name : names) {
+    if (name == "values") {
+      requirements.values = true;
+    } else if (name == "faults") {
+      requirements.faults = true;
+    } else if (name == "links") {
+      requirements.links = true;
+    } else {
+      throw UsageError(fmt::format("--require '{}': use values, faults, links or several of them", name));
+    }
+  }
+  return requirements;
+}
+
+CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances,
+                  const Requirements& requirements, std::span<const Verdict> verdicts) {
   const report::Comparison comparison = report::compare(baseline, topology, {"the baseline", "the report"});
   CheckResult result;
   result.compared = comparison.compared;
   // A baseline of another device says nothing about this one.
   for (const std::string& text : comparison.other_devices) result.not_judged.push_back({"", "", text});
-  add_health(topology, result);
   result.notes = comparison.notes;
   result.environment = comparison.environment;
+  add_health(topology, requirements, result);
+  add_verdicts(verdicts, requirements.links, result);
+  if (requirements.links) require_links(topology, result);
   if (result.compared == 0)
     result.not_judged.push_back({"", "", "the report and the baseline have no value in common"});
   if (!comparison.other_devices.empty()) return result;
@@ -194,12 +260,21 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
   return result;
 }
 
-CheckResult check_health(const Topology& topology) {
+CheckResult check_alone(const Topology& topology, const Requirements& requirements, std::span<const Verdict> verdicts) {
   CheckResult result;
-  add_health(topology, result);
-  result.not_judged.push_back({"", "",
-                               "without a baseline, only the faults that the GPU counts itself are judged: give "
-                               "--baseline FILE, the saved report of a known good GPU"});
+  add_health(topology, requirements, result);
+  add_verdicts(verdicts, true, result);
+  if (requirements.links) require_links(topology, result);
+  if (result.fault_counters + result.parts_judged == 0 && result.not_judged.empty()) {
+    result.not_judged.push_back({"", "", "the report has no fault counters and no links, so nothing shows a fault"});
+  }
+  constexpr const char* kNoBaseline =
+      "without a baseline, values are not judged: give --baseline FILE, the saved report of a known good GPU";
+  if (requirements.values) {
+    result.not_judged.push_back({"", "", kNoBaseline});
+  } else {
+    result.notes.emplace_back(kNoBaseline);
+  }
   return result;
 }
 
@@ -232,10 +307,13 @@ std::string check_to_text(const CheckResult& result, const Topology& topology) {
   for (const CheckResult::Finding& finding : result.not_judged)
     text += fmt::format("not judged: {}\n", sanitized_line(finding.text));
   constexpr const char* kVerdicts[] = {"ok", "FAILED", "NOT JUDGED"};
-  text += fmt::format("{}: {}, {} values compared, {} violation{}, {} not judged\n",
-                      kVerdicts[static_cast<std::size_t>(result.outcome())],
-                      sanitized_line(report::device_title(topology)), result.compared, result.violations.size(),
-                      result.violations.size() == 1 ? "" : "s", result.not_judged.size());
+  std::string judged = fmt::format("{} values compared", result.compared);
+  if (result.fault_counters > 0) judged += fmt::format(", {} fault counters read", result.fault_counters);
+  if (result.parts_judged > 0) judged += fmt::format(", {} parts of the node judged", result.parts_judged);
+  text +=
+      fmt::format("{}: {}, {}, {} violation{}, {} not judged\n", kVerdicts[static_cast<std::size_t>(result.outcome())],
+                  sanitized_line(report::device_title(topology)), judged, result.violations.size(),
+                  result.violations.size() == 1 ? "" : "s", result.not_judged.size());
   return text;
 }
 
@@ -247,6 +325,8 @@ std::string check_to_json(const CheckResult& result, const Topology& topology) {
   json["pci_address"] = topology.pci_address;
   json["simulated"] = topology.simulated;
   json["compared"] = result.compared;
+  json["fault_counters"] = result.fault_counters;
+  json["parts_judged"] = result.parts_judged;
   json["notes"] = result.notes;
   json["environment"] = result.environment;
   for (const auto& [key, findings] :

@@ -78,9 +78,9 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     metric.samples.push_back(fmt::format("{{{}{}{}}} {}", device, labels.empty() ? "" : ",", labels, value));
   };
   add("check_ok", kCheckOkHelp, "", result.outcome() == Outcome::kGood ? 1 : 0);
-  add("check_violations", "Values that are worse than the baseline.", "",
+  add("check_violations", "Values that are worse than the baseline, and faults.", "",
       static_cast<double>(result.violations.size()));
-  add("check_not_judged", "Values of the baseline that the report has no result for.", "",
+  add("check_not_judged", "Required values, faults and links that the report has no result for.", "",
       static_cast<double>(result.not_judged.size()));
   add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
   add("check_notes", "Reasons why the comparison may mislead; the text format lists them.", "",
