@@ -37,7 +37,8 @@ constexpr std::size_t kShownValues = 6;
 constexpr std::string_view kOkHelp = "1 if every GPU of the fleet was judged and none is an outlier, else 0.";
 
 std::string head_of(const GpuName& who) {
-  if (!who.name.empty()) return fmt::format("{} ({})", who.name, who.gpu);
+  const std::string place = who.document.empty() ? "" : fmt::format(", in {}", who.document);
+  if (!who.name.empty()) return fmt::format("{} ({}{})", who.name, who.gpu, place);
   return who.host.empty() ? who.gpu : fmt::format("{} on host {}", who.gpu, who.host);
 }
 
@@ -158,12 +159,12 @@ namespace {
 
 std::string csv_row(const Finding& finding, const Group& group, const OutlierValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
-  return report::csv_row({finding.who.gpu, finding.who.host, finding.who.name, group.model, group.driver, group.profile,
-                          group.simulated ? "true" : "false", finding.where, to_string(value.basis), value.path,
-                          is_text ? value.text : field(value.value), is_text ? value.usual_text : field(value.usual),
-                          value.unit, is_certain(value.basis) ? "" : field(value.score),
-                          is_certain(value.basis) ? "" : field(value.p_value), fmt::format("{}", value.worse),
-                          value.decides ? "true" : "false"}) +
+  return report::csv_row(
+             {finding.who.gpu, finding.who.host, finding.who.name, finding.who.document, group.model, group.driver,
+              group.profile, group.simulated ? "true" : "false", finding.where, to_string(value.basis), value.path,
+              is_text ? value.text : field(value.value), is_text ? value.usual_text : field(value.usual), value.unit,
+              is_certain(value.basis) ? "" : field(value.score), is_certain(value.basis) ? "" : field(value.p_value),
+              fmt::format("{}", value.worse), value.decides ? "true" : "false"}) +
          "\n";
 }
 
@@ -171,7 +172,7 @@ std::string csv_row(const Finding& finding, const Group& group, const OutlierVal
 
 std::string findings_to_csv(const Judgement& judgement) {
   std::string text =
-      "gpu,host,name,model,driver,profile,simulated,part,basis,path,value,usual,unit,deviations,p_value,worse,"
+      "gpu,host,name,document,model,driver,profile,simulated,part,basis,path,value,usual,unit,deviations,p_value,worse,"
       "decides\n";
   for (const Finding& finding : judgement.findings) {
     const Group& group = judgement.groups[finding.who.group];

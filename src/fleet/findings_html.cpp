@@ -129,8 +129,9 @@ Markup finding_html(const Judgement& judgement, std::size_t index) {
   const Group& group = judgement.groups[finding.who.group];
   Markup text = markup("<details id=\"{}\"{}><summary><strong>{}</strong> {}</summary>\n", anchor(index),
                        index == 0 ? ProgramText(" open") : ProgramText(""), called(finding.who), finding.where);
-  text += markup("<p class=\"facts\">GPU {}{}{}; {}{}</p>\n", finding.who.gpu,
-                 finding.who.host.empty() ? "" : ", host ", finding.who.host, group_title(group),
+  text += markup("<p class=\"facts\">GPU {}{}{}{}{}; {}{}</p>\n", finding.who.gpu,
+                 finding.who.host.empty() ? "" : ", host ", finding.who.host,
+                 finding.who.document.empty() ? "" : ", file ", finding.who.document, group_title(group),
                  finding.p_value > 0 ? fmt::format("; p-value: {:.1g}", finding.p_value) : "");
   text +=
       "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Value</th><th scope=\"col\">Found and "

@@ -55,8 +55,13 @@ std::string findings_to_json(const Judgement& judgement) {
   for (const Group& group : judgement.groups) groups.push_back(group_json(group));
   Json& findings = json["findings"] = Json::array();
   for (const Finding& finding : judgement.findings) {
-    Json entry{{"gpu", finding.who.gpu},     {"host", finding.who.host}, {"name", finding.who.name},
-               {"group", finding.who.group}, {"part", finding.where},    {"p_value", number_json(finding.p_value)}};
+    Json entry{{"gpu", finding.who.gpu},
+               {"host", finding.who.host},
+               {"name", finding.who.name},
+               {"document", finding.who.document},
+               {"group", finding.who.group},
+               {"part", finding.where},
+               {"p_value", number_json(finding.p_value)}};
     Json& values = entry["values"] = Json::array();
     for (const OutlierValue& value : finding.values) values.push_back(value_json(value));
     findings.push_back(std::move(entry));
@@ -66,6 +71,7 @@ std::string findings_to_json(const Judgement& judgement) {
     not_judged.push_back({{"gpu", one.who.gpu},
                           {"host", one.who.host},
                           {"name", one.who.name},
+                          {"document", one.who.document},
                           {"group", one.who.group},
                           {"part", one.part},
                           {"text", one.text}});

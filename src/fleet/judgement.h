@@ -78,6 +78,7 @@ struct GpuName {
   std::string gpu;  // anonymous ids, also `host`
   std::string host;
   std::string name;       // only if names were kept
+  std::string document;   // the file that its newest run was read from; only if names were kept
   std::size_t group = 0;  // index into Judgement::groups
 };
 

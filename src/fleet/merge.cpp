@@ -153,14 +153,18 @@ class Merge {
   }
 
   void take(const Source& source, const std::string& text, ContentId file, bool is_later) {
-    const Document document = read_document(text, source.place, !options_.is_anonymous);
+    Document document = read_document(text, source.place, !options_.is_anonymous);
     if (!is_later) report_problems(source.path, document.problems);
     const bool has_simulated = std::ranges::any_of(document.runs, &Run::simulated);
     if (has_simulated && !is_later) return later_.push_back(source);
     if (has_simulated && refuses_simulated()) {
       return leave_out(source.path, "the GPU is simulated, and the store has real ones; --simulated accepts both");
     }
-    for (const Run& run : document.runs) add(run, file, id_of_run(run));
+    for (Run& run : document.runs) {
+      const ContentId report = id_of_run(run);
+      if (!options_.is_anonymous && source.path.size() <= limits::kMaxStoreText) run.document = source.path;
+      add(run, file, report);
+    }
     const std::int64_t time = time_of(document, options_.now);
     if (!options_.is_anonymous && time > options_.now - options_.keep_reports_seconds) {
       store_.keep_document(file, time, text);

@@ -188,7 +188,7 @@ class Collector {
 }  // namespace
 
 GpuName name_of(const Store& store, const StoredRun& run, std::size_t group) {
-  return {store.text(run.gpu), store.text(run.host), store.text(run.name), group};
+  return {store.text(run.gpu), store.text(run.host), store.text(run.name), store.text(run.document), group};
 }
 
 std::vector<Members> groups_of(const Store& store, std::int64_t now, Judgement& judgement) {

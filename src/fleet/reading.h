@@ -27,9 +27,10 @@ struct Reading {
 inline constexpr std::string_view kNoGpu = "no GPU";
 
 struct Run {
-  std::string host;  // an anonymous id
-  std::string gpu;   // an anonymous id, stable over runs
-  std::string name;  // readable name; only if names are kept
+  std::string host;      // an anonymous id
+  std::string gpu;       // an anonymous id, stable over runs
+  std::string name;      // readable name; only if names are kept
+  std::string document;  // path of the file that it was read from; only if names are kept
   std::string model;
   std::string driver;
   std::string profile;                    // profile of a MIG instance

@@ -58,8 +58,10 @@ std::size_t gpu_count(const Sample& sample) {
   return static_cast<std::size_t>(std::unique(gpus.begin(), gpus.end()) - gpus.begin());
 }
 
-// A single value may have heavy tails that its inner part hardly shows; sums of several values are nearly normal.
-constexpr stats::TailParameters kValueFit = {.benefit_of_doubt = 1};
+// A single value may have heavy tails that its inner part hardly shows; sums of several values are nearly normal. With
+// 1 instead of 3, and 2 instead of 4 for kOfValues, 7 of 300 clean fleets of 1,000 GPUs whose values all have heavy
+// tails had a finding.
+constexpr stats::TailParameters kValueFit = {.benefit_of_doubt = 3};
 // A summand is no find by itself, so only the tails that its values show count.
 constexpr stats::TailParameters kSummandFit = {};
 constexpr stats::TailParameters kSumFit = {.prior_inverse_freedom = 0.01, .prior_deviation = 0.03};
@@ -156,7 +158,7 @@ struct Tails {
   double independent = 10;
   double prior_inverse_freedom = 0.02;
   double prior_deviation = 0.05;
-  double benefit_of_doubt = 2;
+  double benefit_of_doubt = 4;
 };
 // A single value may have its own tails. Sums of many values are nearly normal, whatever each value is.
 constexpr Tails kOfValues = {};

@@ -33,6 +33,7 @@ void Store::add(const Run& run) {
   StoredRun stored{.host = words_.add(run.host),
                    .gpu = words_.add(run.gpu),
                    .name = words_.add(run.name),
+                   .document = words_.add(run.document),
                    .model = words_.add(run.model),
                    .driver = words_.add(run.driver),
                    .profile = words_.add(run.profile),

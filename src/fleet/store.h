@@ -33,6 +33,7 @@ struct StoredRun {
   Word host;
   Word gpu;
   Word name;
+  Word document;
   Word model;
   Word driver;
   Word profile;

@@ -127,10 +127,10 @@ bool StoreFile::add(const Run& run, ContentId file, ContentId report) {
   const std::int64_t last = database_("SELECT max(id) FROM runs WHERE gpu = ?").with(gpu).number().value_or(0);
   const Values known = values_of(gpu, last);
   database_(
-      "INSERT INTO runs (gpu, timestamp, report, file, host, name, model, driver, profile, simulated) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .with(gpu, run.timestamp, report, file, text_id(run.host), text_id(run.name), text_id(run.model),
-            text_id(run.driver), text_id(run.profile), std::int64_t{run.simulated})
+      "INSERT INTO runs (gpu, timestamp, report, file, host, name, document, model, driver, profile, simulated) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .with(gpu, run.timestamp, report, file, text_id(run.host), text_id(run.name), text_id(run.document),
+            text_id(run.model), text_id(run.driver), text_id(run.profile), std::int64_t{run.simulated})
       .run();
   const std::int64_t id = database_.last_id();
   std::unordered_set<std::int64_t> added;

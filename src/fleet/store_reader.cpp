@@ -130,13 +130,15 @@ class StoreReader {
 
   void read_run(std::int64_t id, StoredRun& run) {
     sqlite::Statement& row =
-        database_("SELECT gpu, host, name, model, driver, profile, timestamp, simulated FROM runs WHERE id = ?")
+        database_(
+            "SELECT gpu, host, name, model, driver, profile, timestamp, simulated, document FROM runs WHERE id = ?")
             .with(id);
     if (!row.next()) damaged(fmt::format("run {} is missing", id));
     gpus_[id] = row.integer(0);
     run = {.host = word(row.integer(1)),
            .gpu = word(row.integer(0)),
            .name = word(row.integer(2)),
+           .document = word(row.integer(8)),
            .model = word(row.integer(3)),
            .driver = word(row.integer(4)),
            .profile = word(row.integer(5)),

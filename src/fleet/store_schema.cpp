@@ -28,7 +28,7 @@ CREATE TABLE quantities (  -- what is measured
 CREATE TABLE files (  -- digests of the contents of all files that were merged
   id INTEGER PRIMARY KEY
 );
-CREATE TABLE runs (  -- one measurement of one GPU; gpu to profile are texts.id
+CREATE TABLE runs (  -- one measurement of one GPU; gpu, and host to profile, are texts.id
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   gpu INTEGER NOT NULL,
   timestamp INTEGER,  -- seconds since 1970, UTC
@@ -36,6 +36,7 @@ CREATE TABLE runs (  -- one measurement of one GPU; gpu to profile are texts.id
   file INTEGER NOT NULL,
   host INTEGER,
   name INTEGER,
+  document INTEGER,
   model INTEGER,
   driver INTEGER,
   profile INTEGER,
@@ -77,7 +78,8 @@ CREATE INDEX documents_by_time ON documents (timestamp);
 constexpr const char* kRow =
     R"(SELECT r.id AS run, printf('%016x', r.report) AS report, printf('%016x', r.file) AS file,
   (SELECT text FROM texts WHERE id = r.host) AS host, g.text AS gpu,
-  (SELECT text FROM texts WHERE id = r.name) AS name, (SELECT text FROM texts WHERE id = r.model) AS model,
+  (SELECT text FROM texts WHERE id = r.name) AS name,
+  (SELECT text FROM texts WHERE id = r.document) AS document, (SELECT text FROM texts WHERE id = r.model) AS model,
   (SELECT text FROM texts WHERE id = r.driver) AS driver, (SELECT text FROM texts WHERE id = r.profile) AS profile,
   r.timestamp, strftime('%Y-%m-%dT%H:%M:%SZ', r.timestamp, 'unixepoch') AS time, r.simulated, q.path, v.value,
   CASE typeof(v.low) WHEN 'integer' THEN v.value - abs(v.value) * v.low * 1e-6 ELSE v.low END AS low,

@@ -14,7 +14,7 @@ def main():
     database.executescript("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -500000")
     gpus, last = database.execute("SELECT count(DISTINCT gpu), max(id) FROM runs").fetchone()
     begin = last - gpus
-    columns = "host, name, model, driver, profile, simulated"
+    columns = "host, name, document, model, driver, profile, simulated"
     for night in range(1, nights + 1):
         off = night * gpus
         database.execute("BEGIN")

@@ -294,8 +294,8 @@ fleet::OutlierValue odd_value(const std::string& text) {
 
 fleet::Judgement judgement_of(const std::string& text) {
   fleet::GpuName who;
-  auto& [gpu, host, name, group] = who;
-  gpu = host = name = text;
+  auto& [gpu, host, name, document, group] = who;
+  gpu = host = name = document = text;
   fleet::Group some;
   auto& [model, driver, profile, simulated, gpus, with_history, values, note, paths, names, scores] = some;
   model = driver = profile = note = text;
