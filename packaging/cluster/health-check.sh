@@ -1,20 +1,23 @@
 #!/bin/sh
-# Judges the GPUs of this node by the report of a good one, two seconds a GPU. For Slurm's HealthCheckProgram, its Prolog
-# or its Epilog. In slurm.conf:
+# Judges the GPUs of this node and their links: whether all are there, the links by their own hardware (two to twenty
+# seconds for the node), and the values by the report of a good GPU (two seconds a GPU). For Slurm's HealthCheckProgram,
+# its Prolog or its Epilog. In slurm.conf:
 #
 #     Epilog=/usr/share/gputopo/cluster/health-check.sh
 #
 # There are three answers, and a line on standard error for each GPU that is not good:
 #
-#     exit code 0   good: every GPU was judged, and none is worse than the baseline
-#     exit code 1   bad: a GPU is worse, or does not work; the node is drained, and the reason says which
+#     exit code 0   good: every GPU and every link was judged; none is missing or worse than it should be
+#     exit code 1   bad: a GPU or a link is; the node is drained, and the reason says which
 #     exit code 3   not judged: no GPU is known to be bad, but of at least one nothing is known: somebody else uses it, or
 #                   the baseline is missing or no report; the node stays as it is
 #
 # Slurm drains a node whose Prolog or Epilog ends with another code than 0. There, "not judged" ends with 0, and the lines
 # go to the system's log as well: any user could drain nodes otherwise by keeping a GPU busy.
 #
-# GPUTOPO_BASELINE is the report of a good GPU, GPUTOPO_MAX_WAIT how many seconds to wait at most for another gputopo.
+# GPUTOPO_BASELINE is the report of a good GPU, GPUTOPO_MAX_WAIT how many seconds to wait at most for another gputopo,
+# GPUTOPO_NODE_OPTIONS what else 'gputopo node' is told (--expect 8xH200); GPUTOPO_LINKS=no leaves out the node's links,
+# and with them the search for missing GPUs.
 set -u
 gputopo=${GPUTOPO:-gputopo}
 baseline=${GPUTOPO_BASELINE:-/etc/gputopo/baseline.json}
@@ -55,6 +58,26 @@ judge() {
   esac
 }
 
+# Missing GPUs, and links by their own hardware.
+judge_node() {
+  work=$(mktemp -d) || { not_judged "links: no temporary folder"; return; }
+  trap 'rm -rf "$work"' EXIT
+  # shellcheck disable=SC2086  # words
+  said=$("$gputopo" node --links-only --quiet ${GPUTOPO_NODE_OPTIONS:-} --json "$work/node.json" 2>&1 >/dev/null)
+  code=$?
+  if [ -s "$work/node.json" ]; then
+    said=$("$gputopo" check "$work/node.json" --require links 2>&1)
+    code=$?
+  fi
+  case $code in
+    0) ;;
+    1) is_bad "$(first_line "$said" "violation")" ;;
+    3) not_judged "links: $(first_line "$said" "not judged")" ;;
+    *) not_judged "links: exit code $code: $(last_line "$said")" ;;
+  esac
+}
+
+[ "${GPUTOPO_LINKS:-}" = no ] || judge_node
 if [ ! -r "$baseline" ]; then
   not_judged "the baseline $baseline cannot be read"
 elif ! said=$("$gputopo" check "$baseline" --baseline "$baseline" 2>&1); then

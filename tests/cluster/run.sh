@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run.sh slurm|mpi|queries GPUTOPO: measures a fleet of simulated GPUs with a real Slurm or mpirun on this machine, merges
-# and judges it; or queries a store as docs/fleet.md says. Exits with 77 and a reason if it cannot run here.
+# run.sh slurm|health|mpi|queries GPUTOPO: measures a fleet of simulated GPUs with a real Slurm or mpirun on this machine,
+# merges and judges it; checks nodes with planted faults as Slurm's Epilog and HealthCheckProgram; or queries a store as
+# docs/fleet.md says. Exits with 77 and a reason if it cannot run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 check=$1
@@ -32,6 +33,7 @@ lesser_gpu() {
   ! cmp -s "$folder/h200.json" "$root/machines/h200.json" || fail "machines/h200.json has no bus of 6016 bits any more"
 }
 
+# start_slurm [LINE...]: with these lines in slurm.conf.
 start_slurm() {
   local node host
   for node in slurmctld slurmd srun sbatch sinfo; do
@@ -63,6 +65,7 @@ SlurmctldPidFile=$folder/ctld.pid
 NodeName=node[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 4))] CPUs=1
 PartitionName=main Nodes=ALL Default=YES MaxTime=60
 CONF
+  printf '%s\n' "$@" >>"$folder/slurm.conf"
   export SLURM_CONF=$folder/slurm.conf
   slurmctld -D -i >"$folder/log/ctld" 2>&1 &
   processes+=($!)
@@ -83,7 +86,132 @@ judge() {
   grep -q 'device.memory_bus_width: 5120' "$folder/said" || fail "not for its memory: $(cat "$folder/said")"
 }
 
+# ---- Health checks ----
+
+state_of() { sinfo -h -n "$1" -o "%T %E" | tr -d '*'; }
+
+# checked NODE EXPECTED SETTING...: runs a job on the node with these settings of health-check.sh. Expected is the reason
+# for draining it, or "idle: ..." with the line in the system's log, which is empty if the node is good.
+checked() {
+  local node=$1 expected=$2 state
+  shift 2
+  printf "export '%s'\n" "$@" >"$folder/settings.$node"
+  rm -f "$folder/log/code.$node" "$folder/log/journal.$node"
+  scontrol update "NodeName=$node" State=RESUME 2>/dev/null || true
+  srun -Q -w "$node" true 2>>"$folder/log/srun" || fail "no job runs on $node: $(state_of "$node")"
+  for _ in $(seq 300); do
+    [ ! -e "$folder/log/code.$node" ] || break
+    sleep 0.2
+  done
+  for _ in $(seq 50); do
+    state=$(state_of "$node")
+    case $state in idle* | drained*) break ;; esac
+    sleep 0.2
+  done
+  case $expected in
+    idle:)
+      [ "${state% *}" = idle ] || fail "$node with $*: $state"
+      [ ! -s "$folder/log/journal.$node" ] || fail "$node with $*: $(cat "$folder/log/journal.$node")"
+      ;;
+    idle:*)
+      [ "${state% *}" = idle ] || fail "$node with $*: $state"
+      grep -q -e "not judged: .*${expected#idle: }" "$folder/log/journal.$node" ||
+        fail "$node with $*: the log has $(cat "$folder/log/journal.$node")"
+      ;;
+    *) [[ $state == drained*"$expected"* ]] || fail "$node with $*: $state" ;;
+  esac
+}
+
+write_faulty_hardware() {
+  python3 - "$root/machines/nodes" "$folder" <<'PYTHON'
+import json, sys
+source, folder = sys.argv[1:]
+def variant(name, model, change):
+    node = json.load(open(f"{source}/{model}.json"))
+    change(node)
+    json.dump(node, open(f"{folder}/{name}.json", "w"))
+def slow(segments, factor):
+    def change(node):
+        for segment in node["segments"]:
+            if segment["name"] in segments:
+                for rate in [key for key in segment if key.endswith("bytes_per_second")]:
+                    segment[rate] *= factor
+    return change
+def half_nvlinks(node):
+    slow(["nvlink1"], 0.5)(node)
+    for peer in node["peers"]:
+        peer["lanes"] = 9
+def half_memory(machine):
+    for rate in ("read_bytes_per_second", "write_bytes_per_second"):
+        machine["bandwidths"]["memory"][rate]["value"] /= 2
+variant("half_memory", "../h200", half_memory)
+variant("one_host_link", "h200x2", slow(["pcie1"], 0.15))
+variant("four_host_links", "h100x8", slow([f"pcie{i}" for i in range(4)], 0.15))
+variant("half_nvlinks", "h200x2", half_nvlinks)
+PYTHON
+}
+
+check_health() {
+  local good=("DEVICES=sim:h200" "GPUTOPO_NODE_OPTIONS=--node sim:h200x2")
+  "$GPUTOPO" --quiet --device sim:h200 $GPUTOPO_OPTIONS --json "$folder/baseline.json" >/dev/null
+  "$GPUTOPO" --quiet --device sim:a100 $GPUTOPO_OPTIONS --json "$folder/a100.json" >/dev/null
+  head -c 1000 "$folder/baseline.json" >"$folder/cut.json"
+  write_faulty_hardware
+  checked node1 idle: "${good[@]}"
+  checked node2 "sim:$folder/half_memory.json: device read bandwidth" "${good[@]}" \
+    "DEVICES=sim:h200 sim:$folder/half_memory.json"
+  checked node3 "host0 to gpu1: 1" "${good[@]}" "GPUTOPO_NODE_OPTIONS=--node sim:$folder/one_host_link.json"
+  checked node4 "host0 to gpu0: 1" "${good[@]}" "GPUTOPO_NODE_OPTIONS=--node sim:$folder/four_host_links.json"
+  checked node1 "9 of 18 NVLinks are up" "${good[@]}" "GPUTOPO_NODE_OPTIONS=--node sim:$folder/half_nvlinks.json"
+  checked node2 "2 of 3 expected H200 GPUs" "${good[@]}" "GPUTOPO_NODE_OPTIONS=--node sim:h200x2 --expect 3xH200"
+  checked node3 "idle: links: " "DEVICES=" "GPUTOPO_NODE_OPTIONS="
+  checked node3 "idle: 'gputopo list' shows no GPU" "DEVICES=" "GPUTOPO_NODE_OPTIONS=--node sim:h200x2"
+  checked node4 "idle: the baseline .* cannot be read" "${good[@]}" "GPUTOPO_BASELINE=$folder/none.json"
+  checked node1 "idle: the baseline .* cannot be used" "${good[@]}" "GPUTOPO_BASELINE=$folder/cut.json"
+  checked node2 "idle: sim:h200: .*A100" "${good[@]}" "GPUTOPO_BASELINE=$folder/a100.json"
+}
+
+# As HealthCheckProgram, the script ends with its own exit code.
+check_health_program() {
+  local node code
+  scontrol update NodeName=node[1-4] State=RESUME 2>/dev/null || true
+  printf "export '%s'\n" "DEVICES=sim:$folder/half_memory.json" "GPUTOPO_LINKS=no" >"$folder/settings.node2"
+  printf "export '%s'\n" "DEVICES=" "GPUTOPO_LINKS=no" >"$folder/settings.node3"
+  rm -f "$folder"/log/code.*
+  printf '%s\n' "HealthCheckProgram=$folder/hook" HealthCheckInterval=2 >>"$folder/slurm.conf"
+  scontrol reconfigure
+  for node in node2:1 node3:3; do
+    for _ in $(seq 150); do
+      [ ! -s "$folder/log/code.${node%:*}" ] || break
+      sleep 0.2
+    done
+    code=$(cat "$folder/log/code.${node%:*}") || fail "the HealthCheckProgram of ${node%:*} did not run"
+    [ "$code" = "${node#*:}" ] || fail "the HealthCheckProgram of ${node%:*} ended with $code"
+  done
+  [[ $(state_of node2) == drain*"device read bandwidth"* ]] || fail "node2: $(state_of node2)"
+  [[ $(state_of node3) == idle* ]] || fail "node3: $(state_of node3)"
+}
+
 case $check in
+  health)
+    cat >"$folder/hook" <<HOOK
+#!/bin/bash
+# An Epilog has no environment but Slurm's.
+export PATH=$folder/bin:\$PATH GPUTOPO=$GPUTOPO GPUTOPO_BASELINE=$folder/baseline.json
+export GPUTOPO_LIBCUDA=/none GPUTOPO_LIBAMDHIP64=/none XDG_CACHE_HOME=$folder SLURM_CONF=$folder/slurm.conf
+. $folder/settings.\$SLURMD_NODENAME
+"$GPUTOPO_SHARE/health-check.sh" >>$folder/log/said.\$SLURMD_NODENAME 2>&1
+code=\$?
+echo \$code >$folder/log/code.\$SLURMD_NODENAME
+exit \$code
+HOOK
+    mkdir "$folder/bin"
+    printf '#!/bin/sh\necho "$@" >>%s/log/journal.$SLURMD_NODENAME\n' "$folder" >"$folder/bin/logger"
+    chmod +x "$folder/hook" "$folder/bin/logger"
+    start_slurm "Epilog=$folder/hook"
+    check_health
+    check_health_program
+    ;;
   slurm)
     start_slurm
     lesser_gpu

@@ -38,11 +38,14 @@ class HealthCheck : public ::testing::Test {
     int code = 0;
     std::string said;
   };
-  // Sets gputopo's answer for each device. `of_baseline`: exit code of comparing the baseline with itself.
+  // Sets gputopo's answer for each device; for the node, it is of_links_. `of_baseline`: exit code of comparing the
+  // baseline with itself.
   void judge_by(const std::map<std::string, Answer>& answers, int of_baseline = 0) const {
-    std::string script = "case \"$*\" in\n\"check " + baseline_ +
-                         " --baseline\"*) echo 'gputopo: error: no report' >&2; exit " + std::to_string(of_baseline) +
-                         ";;\nlist)\n";
+    std::string script =
+        "case \"$*\" in\n\"check " + baseline_ + " --baseline\"*) echo 'gputopo: error: no report' >&2; exit " +
+        std::to_string(of_baseline) +
+        ";;\n\"node \"*) eval file=\\$$#; echo '{}' >\"$file\"; exit 0;;\n*\" --require links\") echo " +
+        test::quoted(of_links_.said) + "; exit " + std::to_string(of_links_.code) + ";;\nlist)\n";
     for (const auto& [device, answer] : answers) script += "echo '" + device + "  NVIDIA H200'\n";
     script += "exit 0;;\n";
     for (const auto& [device, answer] : answers) {
@@ -64,6 +67,7 @@ class HealthCheck : public ::testing::Test {
   [[nodiscard]] std::string drained() const { return folder_.file("drained"); }
   [[nodiscard]] std::string reason() const { return std::filesystem::exists(drained()) ? read_file(drained()) : ""; }
 
+  Answer of_links_ = {0, "ok"};
   const test::TemporaryFolder folder_;
   const std::string baseline_ = folder_.file("baseline.json");
 };
@@ -85,6 +89,20 @@ TEST_F(HealthCheck, BadGpusDrainTheNodeWithTheReasons) {
     EXPECT_EQ(reason(), "update NodeName=n7 State=DRAIN Reason=gputopo cuda:1: " + kWorse.substr(11) +
                             "; cuda:2: error: cuInit has not returned for 5 s: the GPU or its driver hangs\n");
   }
+}
+
+TEST_F(HealthCheck, ABadLinkOrAMissingGpuDrainsTheNode) {
+  of_links_ = {1, "violation: node: 7 of 8 expected H200 GPUs are present\nFAILED"};
+  judge_by({{"cuda:0", {0, "ok"}}});
+  EXPECT_EQ(check().exit_code, kBad);
+  EXPECT_EQ(reason(), "update NodeName=n7 State=DRAIN Reason=gputopo node: 7 of 8 expected H200 GPUs are present\n");
+  EXPECT_EQ(check("GPUTOPO_LINKS=no").exit_code, kGood);
+  of_links_ = {3, "not judged: host0 to gpu1: other traffic disturbed it\nNOT JUDGED"};
+  judge_by({{"cuda:0", {0, "ok"}}});
+  const CommandResult result = check();
+  EXPECT_EQ(result.exit_code, kNotJudged);
+  EXPECT_THAT(result.err, HasSubstr("n7: not judged: links: host0 to gpu1: other traffic disturbed it"));
+  EXPECT_THAT(reason(), IsEmpty());
 }
 
 // None of these answers says that a GPU is good or bad.
@@ -143,12 +161,15 @@ TEST_F(HealthCheck, OfASimulatedGpu) {
                               baseline)
                 .exit_code,
             0);
-  const std::string with = "GPUTOPO=" GPUTOPO_BINARY " GPUTOPO_BASELINE=" + baseline + " DEVICES=";
+  const std::string of_node = " 'GPUTOPO_NODE_OPTIONS=--node sim:h200x2' ";
+  const std::string with = "GPUTOPO=" GPUTOPO_BINARY " GPUTOPO_BASELINE=" + baseline + of_node + " DEVICES=";
   const CommandResult good = check(with + "sim:h200");
   EXPECT_EQ(good.exit_code, kGood) << good.err;
   EXPECT_EQ(check(with + "sim:a100").exit_code, kNotJudged) << "the baseline is from another kind of GPU";
   EXPECT_EQ(check(with + "sim:none").exit_code, kNotJudged);
   EXPECT_THAT(reason(), IsEmpty());
+  EXPECT_EQ(check(with + "sim:h200 'GPUTOPO_NODE_OPTIONS=--node sim:h200x2 --expect 3xH200'").exit_code, kBad);
+  EXPECT_THAT(reason(), HasSubstr("Reason=gputopo node: 2 of 3 expected H200 GPUs"));
   nlohmann::json faster = nlohmann::json::parse(read_file(baseline));
   for (const char* key : {"value", "low", "high"}) faster["memory"]["shared"]["latency"][key] = 10;
   write_file(baseline, faster.dump());
