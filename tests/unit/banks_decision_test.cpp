@@ -54,6 +54,14 @@ TEST(Banks, RowsOfTwoBanksHoldWordsThatAreFarApart) {
   EXPECT_EQ(fit.layout, four_byte_mode);
 }
 
+// 8 lanes per request are not among the layouts that are tried. Eight banks of 8 B explain most strides, but predict
+// -29 cycles without conflicts.
+TEST(Banks, AFitThatMissesTheAccessesWithoutConflictsDecidesNothing) {
+  const Decision<BankFit> decision = decide_banks(curve_of({16, 4, 8}, 28, 30));
+  EXPECT_FALSE(decision.value);
+  EXPECT_THAT(decision.why_not, HasSubstr("explain"));
+}
+
 RequestCurve request_curve(const BankLayout& layout, std::uint32_t word_bytes, double free_cycles, double pass_cycles) {
   RequestCurve curve;
   for (const std::uint32_t words : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 16u, 32u}) {

@@ -118,6 +118,13 @@ Attribute measure_bank_interleave(ProbeRunner& runner, const BankCurve& as_it_is
   } catch (const NotSupportedError&) {
     // These banks have only one layout.
   }
+  // Only an undecided mode is measured at the longer strides. The modes share a table, so the others follow.
+  std::size_t strides = 0;
+  for (const auto& [mode, curve] : curves) strides = std::max(strides, curve.strides_bytes.size());
+  for (auto& [mode, curve] : curves) {
+    const auto first = static_cast<std::uint32_t>(curve.strides_bytes.size());
+    if (first < strides) add_strides(runner, curve, mode, first, static_cast<std::uint32_t>(strides) - 1);
+  }
   Conditions conditions = as_it_is.conditions;
   conditions.add(runner.conditions());
   Attribute attribute = measured_exactly(conditions, fit.layout.interleave(), "B", "layout_that_explains_strides");

@@ -21,6 +21,16 @@ BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   return {layout, cost.line.intercept, cost.line.slope, cost.slope_error_cycles, cost.residual_cycles};
 }
 
+// The median of the strides without conflicts, of which stride 0 always is one.
+double conflict_free_cycles(const BankLayout& layout, const BankCurve& curve) {
+  std::vector<double> cycles;
+  const std::vector<double> conflicts = conflicts_along(layout, curve);
+  for (std::size_t i = 0; i < conflicts.size(); ++i) {
+    if (conflicts[i] == 0) cycles.push_back(curve.load_cycles[i]);
+  }
+  return stats::median(cycles);
+}
+
 std::string name_of(const BankLayout& layout) {
   const std::string halves =
       layout.interleave() == layout.bank_bytes ? "" : fmt::format(", interleaved by {} B", layout.interleave());
@@ -87,6 +97,15 @@ Decision<BankFit> decide_banks(const BankCurve& curve, const BanksDecisionParame
     decision.why_not = fmt::format(
         "no number and width of banks explains the cost of strides: the best, {}, leaves {:.1f} cycles unexplained",
         name_of(best.layout), best.residual_cycles);
+    return decision;
+  }
+  // Root mean squares hide a line that misses the few strides without conflicts.
+  const double free_cycles = conflict_free_cycles(best.layout, curve);
+  if (std::abs(best.free_cycles - free_cycles) > parameters.max_residual * best.conflict_cycles) {
+    decision.why_not = fmt::format(
+        "no number and width of banks explains the cost of strides: the best, {}, predicts {:.1f} cycles without "
+        "conflicts, and {:.1f} are measured",
+        name_of(best.layout), best.free_cycles, free_cycles);
     return decision;
   }
   const auto about_as_good = [&](const BankFit& fit) {
