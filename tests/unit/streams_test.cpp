@@ -53,6 +53,16 @@ TEST_F(Streams, OfACacheOfAnSmCoverHalfOfWhatFitsInEveryShape) {
   EXPECT_EQ(programs.back().threads_per_block, 512u);
 }
 
+// A warp of 16 B loads takes 512 B, which the next cache would serve.
+TEST_F(Streams, OfATinyCacheFitInIt) {
+  for (const std::uint64_t fits : {128u, 256u, 384u, 768u, 1024u}) {
+    for (const StreamProgram& program : cache_streams(runner_, cache(Space::kGlobal, fits), StreamOp::kRead)) {
+      EXPECT_LE(program.bytes * program.blocks_per_sm, fits);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(cache_streams(runner_, cache(Space::kGlobal, 64), StreamOp::kRead)), Inconclusive);
+}
+
 // Most caches of an SM write stores through, so all SMs write to one array, too.
 TEST_F(Streams, OfWritesToACacheOfAnSmAreTogetherToo) {
   const auto programs = cache_streams(runner_, cache(Space::kGlobal, 210 * kKiB), StreamOp::kWrite);

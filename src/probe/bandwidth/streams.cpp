@@ -27,6 +27,8 @@ constexpr std::uint64_t kMemoryFactor = 32;             // in sizes of the last 
 // report may lie behind it. Four times the largest L3 ever built.
 constexpr std::uint64_t kLeastMemoryBytes = 1ull << 30;
 
+constexpr std::uint32_t kLeastVectorBytes = 4;
+
 struct StreamTrialShape {
   std::uint32_t blocks_per_sm;
   std::uint32_t threads_per_block;
@@ -50,7 +52,7 @@ std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<cons
                                      double bytes_per_launch) {
   const bool constant = stream.space == Space::kConstant;
   // Lanes of a warp load neighboring vectors, but all the same constant.
-  const std::uint64_t granule = std::uint64_t{stream.vector_bytes} * (constant ? 1 : 32);
+  const auto granule_of = [&](std::uint32_t vector_bytes) { return std::uint64_t{vector_bytes} * (constant ? 1 : 32); };
   std::vector<StreamProgram> programs;
   for (const StreamTrialShape& shape : shapes) {
     StreamProgram program = stream;
@@ -59,6 +61,10 @@ std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<cons
     program.loads_in_flight = shape.loads_in_flight;
     // All constants are one array, which every block reads completely.
     if (stream.per_block && !constant) program.bytes /= shape.blocks_per_sm;
+    while (program.vector_bytes > kLeastVectorBytes && granule_of(program.vector_bytes) > program.bytes) {
+      program.vector_bytes /= 2;
+    }
+    const std::uint64_t granule = granule_of(program.vector_bytes);
     program.bytes = std::max(program.bytes / granule, std::uint64_t{1}) * granule;
     program.repeats = repeats_for(bytes_per_launch, program.bytes);
     programs.push_back(program);
@@ -102,6 +108,19 @@ std::uint64_t own_cache_bytes(const Cache& cache) {
   return std::max(std::bit_floor(cache.fits_bytes / 2), std::min(cache.fits_bytes, 2 * cache.nearer_bytes));
 }
 
+// Leaves out the streams of an SM that a tiny cache does not hold, because the next cache would serve them.
+std::vector<StreamProgram> that_fit(std::vector<StreamProgram> programs, const Cache& cache) {
+  std::erase_if(programs, [&](const StreamProgram& program) {
+    const std::uint64_t blocks = program.space == Space::kConstant ? 1 : program.blocks_per_sm;
+    return program.bytes * blocks > cache.fits_bytes;
+  });
+  if (programs.empty()) {
+    throw Inconclusive(
+        fmt::format("only {} B are certain to fit in this cache, and every stream takes more", cache.fits_bytes));
+  }
+  return programs;
+}
+
 std::uint64_t one_sm_memory_bytes(const ProbeRunner& runner) {
   return std::min(kOneSmMemoryFactor * std::bit_ceil(runner.last_cache_bytes()), runner.info().max_array_bytes / 4);
 }
@@ -120,7 +139,8 @@ std::vector<StreamProgram> cache_streams(const ProbeRunner& runner, const Cache&
       cache.nearer_bytes > 0 ? std::span<const StreamTrialShape>(kOneWarp) : kFullSm;
   const bool constant = stream.space == Space::kConstant;
   const double full = constant ? kConstantBytesOfBlock : kBytesOfBlock;
-  std::vector<StreamProgram> programs = in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full);
+  std::vector<StreamProgram> programs =
+      that_fit(in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full), cache);
   if (op == StreamOp::kWrite) {
     const std::vector<StreamProgram> together = writes_together(runner, programs, stream.bytes);
     programs.insert(programs.end(), together.begin(), together.end());
@@ -131,8 +151,10 @@ std::vector<StreamProgram> cache_streams(const ProbeRunner& runner, const Cache&
 std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
   // One warp, as for every cache that is local to an SM and behind another one.
   if (!cache.site().exclusive) {
-    return in_shapes({.space = cache.site().space, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
-                     kOneWarp, kOneWarpPart * kBytesOfOneSm);
+    return that_fit(
+        in_shapes({.space = cache.site().space, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1}, kOneWarp,
+                  kOneWarpPart * kBytesOfOneSm),
+        cache);
   }
   return in_shapes({.space = cache.site().space, .bytes = shared_cache_bytes(cache), .sms = 1}, kOneBlock,
                    kBytesOfOneSm);
