@@ -17,7 +17,6 @@ class Checker {
     for (const MemoryElement& element : topology_.memory) {
       if (const ElementInfo* info = find_element(element.id)) {
         latency_in_order(*info);
-        if (info->kind == ElementKind::kMemory) bandwidth_is_possible(info->id);
         // Only shared caches: few threads read an SM's constant cache at once, so it may be slower than all of memory.
         if (info->kind == ElementKind::kDataCache && info->space == Space::kGlobalBypassL1) {
           is_quicker_than_memory(element.id);
@@ -98,17 +97,6 @@ class Checker {
     for (const std::string& third : partners_of(shared)) {
       if (third != partner && !has(third))
         flag(shared, fmt::format("sharing_not_transitive: shared_with of {} does not list {}", partner, third));
-    }
-  }
-
-  void bandwidth_is_possible(ElementId memory) {
-    const Attribute* theoretical = find(topology_.device, AttributeId::kMemoryBandwidthTheoretical);
-    if (theoretical == nullptr || !theoretical->number()) return;
-    for (const AttributeId id :
-         {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth, AttributeId::kSmReadBandwidth}) {
-      Attribute* measured = attribute(to_string(memory), id);
-      if (measured != nullptr && *measured->number() > *theoretical->number())
-        flag(*measured, "above_theoretical_bandwidth");
     }
   }
 

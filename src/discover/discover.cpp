@@ -8,12 +8,14 @@
 #include <iterator>
 
 #include "discover/consistency.h"
+#include "discover/malformed.h"
 #include "discover/measure/context.h"
 #include "discover/measure/general.h"
 #include "discover/measure/operations.h"
 #include "discover/measure/scheduler.h"
 #include "discover/measure/step.h"
 #include "discover/selection.h"
+#include "discover/theoretical.h"
 #include "file/host.h"
 #include "probe/bench/probe_runner.h"
 #include "probe/latency/drift.h"
@@ -166,7 +168,7 @@ Attribute measure_cell(Context& context, ElementId element, AttributeId attribut
   const ElementInfo& info = info_of(element);
   if (context.info().mps_enabled.value_or(false) && depends_on_placement(attribute)) {
     throw probe::Disturbed(
-        fmt::format("this process shares the SMs with other clients of an MPS server: {}", kWithoutMps));
+        fmt::format("this process may share the SMs with other clients of an MPS server: {}", kWithoutMps));
   }
   const Step* step = find_step(info.kind, attribute);
   if (step == nullptr)
@@ -246,6 +248,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     found.complete = scheduler.complete();
     found.timing = scheduler.timing();
     found.warnings = scheduler.warnings();
+    withdraw_malformed(found);
     return found;
   };
   if (options.on_begin) {
@@ -269,6 +272,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   add_warnings(bench, topology);
   if (const auto health = bench.device_health()) fill_health(*health, topology.device);
   allow_for_drift(drift.cycles(), topology);
+  settle_theoretical_bandwidth(topology);
   add_theoretical_bandwidths(topology);
   check_consistency(topology);
   topology.total_seconds = bench.elapsed_seconds();

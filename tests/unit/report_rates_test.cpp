@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "discover/measure/general.h"
+#include "discover/theoretical.h"
 #include "gputopo/device.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
@@ -91,6 +91,29 @@ TEST(Rates, BanksBoundACacheInTheSameMemory) {
   EXPECT_EQ(peak("constant_l1", "read_bandwidth"), nullptr);
   ASSERT_NE(peak("shared", "write_bandwidth"), nullptr);
   EXPECT_EQ(*peak("shared", "write_bandwidth"), Value(32 * 4 * 10 * 5e8));
+}
+
+// Either the measured bandwidth is wrong, because caches served part of a short stream, or the theoretical one is.
+TEST(Rates, AMeasurementAboveTheTheoreticalBandwidthWithdrawsOneOfThem) {
+  const auto settled = [](double measured, std::int64_t footprint_bytes, std::int64_t l2_bytes) {
+    Topology topology;
+    get_or_add(topology.device, AttributeId::kMemoryBandwidthTheoretical) = api_value(8e11, "B/s");
+    MemoryElement l2{"l2", "L2", {}};
+    if (l2_bytes > 0) get_or_add(l2.attributes, AttributeId::kSize) = api_value(l2_bytes, "B");
+    MemoryElement device{"device", "Device memory", {}};
+    Attribute& bandwidth = get_or_add(device.attributes, AttributeId::kReadBandwidth);
+    bandwidth = bandwidth_at(1000);
+    bandwidth.value = measured;
+    bandwidth.add_detail("footprint_bytes", footprint_bytes);
+    topology.memory = {l2, device};
+    settle_theoretical_bandwidth(topology);
+    return std::pair(find(topology.device, AttributeId::kMemoryBandwidthTheoretical)->available(),
+                     find(topology.memory[1].attributes, AttributeId::kReadBandwidth)->available());
+  };
+  EXPECT_EQ(settled(7.9e11, 1 << 30, 4 << 20), std::pair(true, true));
+  EXPECT_EQ(settled(1.6e12, 1 << 30, 4 << 20), std::pair(false, true)) << "the driver reports a wrong clock or width";
+  EXPECT_EQ(settled(1.6e12, 150 << 20, 50 << 20), std::pair(true, false)) << "caches serve a third of the stream";
+  EXPECT_EQ(settled(1.6e12, 1 << 30, 0), std::pair(true, false)) << "the caches are unknown";
 }
 
 TEST(Rates, ConstantsSayThatAWarpCountsOnce) {

@@ -209,34 +209,6 @@ void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
   if (info.gds_bytes) add_number(compute, AttributeId::kGlobalDataShare, info.gds_bytes);
 }
 
-constexpr std::initializer_list<AttributeId> kBothDirections = {AttributeId::kReadBandwidth,
-                                                                AttributeId::kWriteBandwidth};
-
-// Adds theoretical peaks to measured bandwidths; `peak` may depend on the conditions of each.
-template <typename Peak>
-void add_peaks(MemoryElement& element, std::initializer_list<AttributeId> bandwidths, const Peak& peak) {
-  for (const AttributeId id : bandwidths) {
-    Attribute& bandwidth = get_or_add(element.attributes, id);
-    if (!bandwidth.number()) continue;
-    if (const std::optional<double> bytes_per_second = peak(bandwidth)) {
-      bandwidth.add_detail("theoretical_bytes_per_second", *bytes_per_second);
-    }
-  }
-}
-
-std::optional<double> number_of(const AttributeMap& attributes, AttributeId id) {
-  const Attribute* attribute = find(attributes, id);
-  return attribute == nullptr ? std::nullopt : attribute->number();
-}
-
-// A cache that shrinks when shared memory is carved out lies in the same banks.
-bool is_carved_out_of_banks(const MemoryElement& element) {
-  const Attribute* size = find(element.attributes, AttributeId::kSize);
-  const Value* detail = size == nullptr ? nullptr : size->find_detail("size_by_carve_out_bytes");
-  const auto* sizes = detail == nullptr ? nullptr : std::get_if<std::vector<double>>(detail);
-  return sizes != nullptr && sizes->size() > 1 && sizes->back() < sizes->front();
-}
-
 }  // namespace
 
 std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info) {
@@ -269,35 +241,6 @@ void fill_health(const DeviceHealth& health, AttributeMap& device) {
   add_reported(device, AttributeId::kNvlinkErrors, health.nvlink_errors);
   add_reported(device, AttributeId::kPcieReplays, health.pcie_replays);
   add_reported(device, AttributeId::kXids, health.xids);
-}
-
-void add_theoretical_bandwidths(Topology& topology) {
-  std::optional<double> bytes_per_clock_per_sm;  // from the banks of an SM's memory: each serves its width
-  for (MemoryElement& element : topology.memory) {
-    const std::optional<double> banks = number_of(element.attributes, AttributeId::kBanks);
-    const std::optional<double> width = number_of(element.attributes, AttributeId::kBankWidth);
-    if (banks && width) bytes_per_clock_per_sm = *banks * *width;
-  }
-  const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
-  // The clock at which the bandwidth was measured.
-  const auto peak_of_banks = [&](const Attribute& bandwidth) -> std::optional<double> {
-    const std::optional<double> mhz = sm_clock_mhz(bandwidth);
-    if (!bytes_per_clock_per_sm || !sms || !mhz) return std::nullopt;
-    constexpr double kHertzPerMhz = 1e6;
-    return std::round(*bytes_per_clock_per_sm * *sms * (*mhz * kHertzPerMhz));
-  };
-  for (MemoryElement& element : topology.memory) {
-    const ElementInfo* info = find_element(element.id);
-    if (info != nullptr && info->kind == ElementKind::kMemory) {
-      add_peaks(element, kBothDirections,
-                [&](const Attribute&) { return number_of(topology.device, AttributeId::kMemoryBandwidthTheoretical); });
-    } else if (number_of(element.attributes, AttributeId::kBanks)) {
-      add_peaks(element, kBothDirections, peak_of_banks);
-    } else if (is_carved_out_of_banks(element)) {
-      // Reads only: stores pass through to the next level.
-      add_peaks(element, {AttributeId::kReadBandwidth}, peak_of_banks);
-    }
-  }
 }
 
 }  // namespace gputopo

@@ -14,8 +14,4 @@ void fill_health(const DeviceHealth& health, AttributeMap& device);
 // Theoretical bandwidth of device memory from its clock and bus width; nothing if the vendor does not report these.
 [[nodiscard]] std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info);
 
-// Adds `theoretical_bytes_per_second` to bandwidths with a known bound: device memory by its bus, shared memory by its
-// banks, and reads of a cache that lies in the same banks.
-void add_theoretical_bandwidths(Topology& topology);
-
 }  // namespace gputopo
