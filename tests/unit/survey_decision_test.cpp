@@ -217,6 +217,17 @@ TEST(Sweep, MemoryIsTheNearestLevelOfColdLoads) {
   EXPECT_EQ(part_before_memory(sided(10, 60, 20, 10), {}, sided(0, 0, 50, 50)), 0);
 }
 
+TEST(Sweep, AFootprintFasterThanColdLoadsIsNearerThanMemory) {
+  const auto all_at = [](double cycles) {
+    stats::Histogram histogram(kHistogramBins);
+    histogram[static_cast<std::size_t>(cycles / kHistogramBinCycles)] = 100;
+    return histogram;
+  };
+  EXPECT_TRUE(is_nearer_than_memory(all_at(276), all_at(298)));
+  EXPECT_FALSE(is_nearer_than_memory(all_at(290), all_at(298))) << "slices differ as much";
+  EXPECT_FALSE(is_nearer_than_memory(all_at(20), all_at(22))) << "two cycles";
+}
+
 TEST(MemoryAsOne, NeitherCachesNorMissesOfTlbs) {
   const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(60, 40, 0, 0), sided(20, 10, 70, 0)};
   EXPECT_EQ(with_memory_as_one(kSided, footprints, sided(0, 0, 0, 100)).size(), 4u) << "a cache that cold loads miss";

@@ -72,11 +72,11 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
   const bool merge_rest = !has_element(vendor_, ElementId::kL3);
   // The survey continues until memory shows, so its last level is memory.
   if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
+  probe::require_apart_from_memory(found);
   // Compute capability 1 caches no global loads. The cache that SMs share may be one of textures, behind the SM's.
   if (const std::optional<Cache> found_there = info.id == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
     return *found_there;
   }
-  probe::require_apart_from_memory(found);
   const char* plural = found.levels.size() == 1 ? "" : "s";
   if (const std::optional<double> told = reported_size(session_.info(), info.id).number()) {
     throw probe::Inconclusive(

@@ -141,7 +141,9 @@ void sweep_shared(ProbeRunner& runner, Survey& survey) {
   while (part) {
     run_part(runner, survey, *part);
     if (runner.is_last_cache_reported()) return;
-    const double nearer = part_before_memory(survey.histograms.back(), levels_of_all(survey).levels, survey.cold);
+    const std::vector<stats::Level> levels = levels_of_all(survey).levels;
+    const bool is_close = levels.size() == 1 && is_nearer_than_memory(survey.histograms.back(), survey.cold);
+    const double nearer = is_close ? 1 : part_before_memory(survey.histograms.back(), levels, survey.cold);
     part =
         next_shared_sweep(static_cast<double>(survey.footprints_bytes.back()), nearer, runner.info().max_array_bytes);
   }
@@ -290,7 +292,10 @@ Survey complete_survey(ProbeRunner& runner, Survey survey, const TranslationCall
   survey.conditions.add(of_cold.conditions());
   const std::vector<stats::Histogram> extremes = {survey.tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
-  if (survey.levels.size() >= 2) {
+  // Levels this close show only in footprints between the two, by the share of the nearer one.
+  const bool are_close =
+      survey.levels.size() == 1 && survey.site.exclusive && is_nearer_than_memory(survey.tiny, survey.cold);
+  if (survey.levels.size() >= 2 || are_close) {
     survey.levels.front().high_cycles = nearest_limit_cycles(survey.tiny);
     // The next level may be nearer than that limit. Then what was fetched into it looked like hits of the first level,
     // and the loads of the sweep were too far apart.

@@ -66,6 +66,13 @@ double part_before_memory(const stats::Histogram& footprint, const std::vector<s
   return 0;
 }
 
+bool is_nearer_than_memory(const stats::Histogram& footprint, const stats::Histogram& cold,
+                           const SweepParameters& parameters) {
+  const double here = stats::histogram_quantile(footprint, 0.5);
+  return here + parameters.clear_of_cold_cycles <= stats::histogram_quantile(cold, 0.5) &&
+         here <= (1 - parameters.clear_of_cold) * stats::histogram_quantile(cold, 0.5);
+}
+
 double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters) {
   const double spread = stats::histogram_quantile(tiny, parameters.spread_quantile);
   return spread + std::max(parameters.min_margin_cycles, parameters.margin * spread);

@@ -33,6 +33,10 @@ struct SweepParameters {
   std::uint64_t memory_divisor = 8;
   // Memory is the nearest level with this part of the cold loads. Larger values count rare near memory as a cache.
   double of_cold = 0.1;
+  // If levels are too close to show in the sweep so far, it goes on while the median load is faster than the median
+  // cold load by this part and this many cycles. Smaller values go on because of slices; larger ones miss close levels.
+  double clear_of_cold = 0.045;
+  double clear_of_cold_cycles = 3;
   // The sweep goes up to the first limit. It continues in parts, each up to `limit_growth` times as far, up to the
   // last limit, while more than `still_hits` of the loads hit.
   std::uint64_t first_limit_bytes = 1u << 20;
@@ -71,6 +75,10 @@ struct SweepPart {
 // Part of a footprint's loads that hit a level before memory, which cold loads identify.
 [[nodiscard]] double part_before_memory(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
                                         const stats::Histogram& cold, const SweepParameters& parameters = {});
+
+// Whether the loads of a footprint are clearly faster than cold ones, even if they form one level with them.
+[[nodiscard]] bool is_nearer_than_memory(const stats::Histogram& footprint, const stats::Histogram& cold,
+                                         const SweepParameters& parameters = {});
 
 struct NearestLevelParameters {
   // Quantile at which the spread of the tiny array ends; slower loads are outliers.
