@@ -58,7 +58,7 @@ struct DeviceHealth {
   std::optional<std::uint64_t> ecc_corrected;  // since the driver was loaded
   std::optional<std::uint64_t> ecc_uncorrected;
   std::optional<std::uint64_t> remapped_rows;  // or retired pages, over the GPU's life
-  std::optional<bool> row_remap_pending;       // a repair of memory waits for a reset
+  std::optional<bool> row_remap_pending;       // a memory repair is pending until a reset
   std::optional<bool> row_remap_failed;
   std::optional<double> power_limit_default_watts;
   std::optional<std::string> slowdown;         // why clocks are lowered, apart from the power limit: "thermal"; "none"

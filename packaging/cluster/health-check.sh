@@ -9,15 +9,15 @@
 #
 #     exit code 0   good: every GPU and every link was judged; none is missing or worse than it should be
 #     exit code 1   bad: a GPU or a link is; the node is drained, and the reason says which
-#     exit code 3   not judged: no GPU is known to be bad, but of at least one nothing is known: somebody else uses it, or
-#                   the baseline is missing or no report; the node stays as it is
+#     exit code 3   not judged: no GPU is known to be bad, but at least one could not be judged: another process uses
+#                   it, or the baseline is missing or not a report; the node stays as it is
 #
 # Slurm drains a node whose Prolog or Epilog ends with another code than 0. There, "not judged" ends with 0, and the lines
 # go to the system's log as well: any user could drain nodes otherwise by keeping a GPU busy.
 #
-# GPUTOPO_BASELINE is the report of a good GPU, GPUTOPO_MAX_WAIT how many seconds to wait at most for another gputopo,
-# GPUTOPO_NODE_OPTIONS what else 'gputopo node' is told (--expect 8xH200); GPUTOPO_LINKS=no leaves out the node's links,
-# and with them the search for missing GPUs.
+# GPUTOPO_BASELINE is the report of a good GPU. GPUTOPO_MAX_WAIT is the longest wait for another gputopo, in seconds.
+# GPUTOPO_NODE_OPTIONS are further options of 'gputopo node' (--expect 8xH200). GPUTOPO_LINKS=no skips the node's links
+# and the search for missing GPUs.
 set -u
 gputopo=${GPUTOPO:-gputopo}
 baseline=${GPUTOPO_BASELINE:-/etc/gputopo/baseline.json}
@@ -79,7 +79,7 @@ judge_node() {
 
 [ "${GPUTOPO_LINKS:-}" = no ] || judge_node
 if [ ! -r "$baseline" ]; then
-  not_judged "the baseline $baseline cannot be read"
+  not_judged "the baseline $baseline cannot be read: save the report of a good GPU there"
 elif ! said=$("$gputopo" check "$baseline" --baseline "$baseline" 2>&1); then
   not_judged "the baseline $baseline cannot be used: $(last_line "$said")"
 else

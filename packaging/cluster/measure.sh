@@ -1,10 +1,10 @@
 #!/bin/sh
 # measure.sh FOLDER [DEVICE...]: measures this node, all of its GPUs and the links between them, into FOLDER/NODE.json; or
 # only the GPUs that are named, into FOLDER/NODE-DEVICE.json.
-# srun and mpirun start it once on every node. What is there already is not measured again: gputopo writes a file whole
-# or not at all, so a run that was killed goes on where it stopped.
+# srun and mpirun start it once on every node. It skips nodes and GPUs that have a file already: gputopo writes a file
+# whole or not at all, so a run that was killed goes on where it stopped.
 #
-# GPUTOPO is the program, GPUTOPO_OPTIONS what else it is told (--full), GPUTOPO_NODE what the node is called.
+# GPUTOPO is the program, GPUTOPO_OPTIONS has further options for it (--full), GPUTOPO_NODE is the node's name.
 set -u
 if [ $# -lt 1 ]; then
   echo "usage: measure.sh FOLDER [DEVICE...]" >&2

@@ -1,4 +1,4 @@
-"""The shared library through ctypes, declared as in gputopo.h. Users of the package need nothing from here."""
+"""The shared library through ctypes, declared as in gputopo.h. Users of the package do not need this module."""
 
 import ctypes
 import os

@@ -107,9 +107,8 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_option(
-         "--carve-out", options.carve_out_bytes,
-         "Carve out this much shared memory from L1 for the whole run (default: the least that each measurement needs)")
+  app.add_option("--carve-out", options.carve_out_bytes,
+                 "Shared memory carve-out for the whole run (default: the smallest that each measurement needs)")
       ->type_name("BYTES");
   add_output_options(app, options);
   app.add_option("--raw", options.raw_directory,
@@ -221,14 +220,16 @@ void add_node_options(CLI::App& node, Options& options) {
       ->type_name("FOLDER");
   CLI::Option* links =
       node.add_flag("--links-only", options.links_only, "Measure only the links, not the GPUs themselves");
-  node.add_option("--expect", options.expected,
-                  "GPUs that the node should have, such as 8xH200 or 4xA100,1xT4, or an earlier JSON report of it")
+  node.add_option(
+          "--expect", options.expected,
+          "GPUs that the node should have, such as 8xH200 or 4xA100,1xT4, or an earlier JSON report of the node")
       ->type_name("GPUS|FILE");
   node.add_flag("--allow-not-judged", options.allows_not_judged,
                 "Exit with 0 instead of 3 if nothing is bad but some parts could not be judged");
   CLI::Option* gpus = node.add_flag("--gpus-only", options.gpus_only, "Measure only the GPUs, not the links");
   links->excludes(gpus);
-  node.add_flag("--one-by-one", options.one_by_one, "Measure one GPU at a time, in case they share power or cooling");
+  node.add_flag("--one-by-one", options.one_by_one,
+                "Measure one GPU at a time, in case the GPUs share power or cooling");
   node.add_flag("--host-name", options.with_host_name, "Include the host's name in the report");
   node.add_flag("--hwloc", options.with_hwloc,
                 "Include hwloc's XML of the host in the JSON report (needs hwloc's library)");

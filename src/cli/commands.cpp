@@ -178,8 +178,9 @@ int run_quick_check(const Options& options, const Tolerances& tolerances, const 
   ExitCode verdict = kExitIncomplete;
   const int code = run_discover(quick, [&](const Topology& report, Attempts& attempt) {
     CheckResult result = check(report, baseline, tolerances, requirements);
-    result.notes.push_back(fmt::format(
-        "quick check: {} values were measured; the other values of the baseline were not", quick.elements.size()));
+    result.notes.push_back(
+        fmt::format("quick check: {} values were measured; the other values of the baseline were not checked",
+                    quick.elements.size()));
     verdict = exit_code_of(result.outcome(), options.allows_not_judged);
     attempt([&] { print_result(format.render(result, report)); });
   });

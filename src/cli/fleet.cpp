@@ -40,7 +40,7 @@ std::int64_t seconds_now() {
 
 int run_merge(const FleetOptions& options) {
   check_writable(options.store_path);
-  const auto leave_out = [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); };
+  const auto leave_out = [](const std::string& problem) { say(fmt::format("gputopo: skipped: {}", problem)); };
   const fleet::Sources sources = fleet::find_sources(options.folders, leave_out);
   fleet::StoreFile store(options.store_path, fleet::sqlite::Access::kCreate, waiting());
   if (!options.resume) store.clear();
@@ -72,7 +72,7 @@ int run_forget(const FleetOptions& options) {
   fleet::StoreFile store(options.store_path, fleet::sqlite::Access::kWrite, waiting());
   const fleet::Forgotten forgotten = store.forget(*before);
   print_result(fmt::format(
-      "{} runs and {} reports from before {} removed, {} runs kept; {} bytes of the file are free "
+      "removed {} runs and {} reports from before {}, kept {} runs; {} bytes of the file are free "
       "for later merges (to shrink it: sqlite3 {} VACUUM)\n",
       forgotten.runs, forgotten.documents, time, store.run_count(), forgotten.free_bytes, options.store_path));
   return kExitComplete;

@@ -16,13 +16,13 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
       ->type_name("DIR");
   merge->add_option("--out", options.store_path, "Store to write, an SQLite database")->required()->type_name("FILE");
   merge->add_flag("--resume", options.resume, "Keep the runs in the store and add new ones");
-  CLI::Option* anonymous = merge->add_flag("--anonymous", options.is_anonymous,
-                                           "Keep host names, file paths and the reports themselves out of the store");
+  CLI::Option* anonymous =
+      merge->add_flag("--anonymous", options.is_anonymous, "Store no host names, file paths or full reports");
   merge
       ->add_flag_callback(
-          "--names", [] {}, "The default, for scripts that were written for older versions")
+          "--names", [] {}, "Store names; this is the default, and the option remains for older scripts")
       ->excludes(anonymous);
-  merge->add_option("--keep-reports", options.keep_reports_days, "Days for which the store has the reports themselves")
+  merge->add_option("--keep-reports", options.keep_reports_days, "Days for which the store keeps full reports")
       ->capture_default_str()
       ->check(CLI::Range(0, 36500).description(""))
       ->type_name("DAYS");
@@ -41,13 +41,13 @@ void add_fleet_commands(CLI::App& fleet, FleetOptions& options) {
   report->add_flag("--allow-not-judged", options.allows_not_judged,
                    "Exit with 0 instead of 3 if there are no outliers but some GPUs could not be judged");
   report->callback([&options] { options.command = FleetCommand::kReport; });
-  CLI::App* forget = fleet.add_subcommand("forget", "Remove the runs and reports from before a date");
+  CLI::App* forget = fleet.add_subcommand("forget", "Remove all runs and reports from before a date");
   forget->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
-  forget->add_option("--before", options.before, "First day that is kept, in UTC: 2026-11-25")
+  forget->add_option("--before", options.before, "First day to keep, in UTC, such as 2026-11-25")
       ->required()
       ->type_name("DATE");
   forget->callback([&options] { options.command = FleetCommand::kForget; });
-  CLI::App* document = fleet.add_subcommand("document", "Print the newest report of a GPU that the store still has");
+  CLI::App* document = fleet.add_subcommand("document", "Print the newest full report that the store has of a GPU");
   document->add_option("STORE", options.store_path, "Store written by 'fleet merge'")->required()->type_name("");
   document->add_option("GPU", options.gpu, "The GPU's id or name, as 'fleet report' shows it")
       ->required()

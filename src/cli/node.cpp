@@ -212,7 +212,9 @@ ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Prepara
   std::vector<Turn> turns;
   if (const ExitCode code = take_turns(options, links->info(), interrupted, turns); code != kExitComplete) {
     report.complete = false;
-    report.warnings.emplace_back("the links were not measured: another gputopo process is measuring one of the GPUs");
+    report.warnings.emplace_back(
+        "the links were not measured: another gputopo process is measuring one of the GPUs; measure again later, or "
+        "wait for it with --max-wait SECONDS");
     return code;
   }
   watchdog.restart();

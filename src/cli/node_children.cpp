@@ -172,12 +172,12 @@ std::string Children::reason_to_kill(const Child& child, double budget_seconds) 
   constexpr double kPatienceAfterInterruptSeconds = kPatienceSeconds + 5;
   const double seconds = seconds_since(child.begin);
   if (child.is_stopped && seconds > budget_seconds + limited_timeout(kPatienceWithStoppedSeconds)) {
-    return "its process was still stopped by a signal after its time limit, and was killed";
+    return "a signal suspended its process beyond its time limit, and gputopo killed it";
   }
   if (seconds > budget_seconds + kPatienceWithRunningSeconds)
-    return "its process did not finish within its time limit, and was killed";
+    return "its process did not finish within its time limit, and gputopo killed it";
   if (child.told != Clock::time_point::max() && seconds_since(child.told) > kPatienceAfterInterruptSeconds) {
-    return "its process did not end after the interrupt, and was killed";
+    return "its process did not end after the interrupt, and gputopo killed it";
   }
   return {};
 }

@@ -109,13 +109,13 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   const auto none = [](CLI::App&) {};
 
   add("discover", "Measure a device and print a report (the default)", add_all_discover_options);
-  list = add("list", "List all GPUs by backend, and the simulated ones", none);
+  list = add("list", "List the GPUs of each backend, and the simulated ones", none);
   show = add("show", "Render a saved JSON report", [this](CLI::App& command) {
     command.add_option("FILE", options.report_path, "Saved JSON report")->required()->type_name("");
     command
         .add_option("--instance", options.instance_path,
-                    "Show the MIG instance or partition of REPORT, with its missing values derived from FILE, the "
-                    "report of the whole GPU")
+                    "Show REPORT, which describes a MIG instance or partition, and derive its missing values from "
+                    "FILE, the report of the whole GPU")
         ->type_name("REPORT");
     add_output_options(command, options);
   });
@@ -128,9 +128,9 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
              [this](CLI::App& command) { add_diff_options(command, options); });
   check = add("check", "Check a saved report or the GPU itself against a baseline, at boot or before a job",
               [this](CLI::App& command) { add_check_options(command, options); });
-  get = add("get", "Print one value, for scripts: from a saved report, or measured and then cached",
+  get = add("get", "Print one value, for scripts: from a saved report, the cache or a new measurement",
             [this](CLI::App& command) { add_get_options(command, options); });
-  model = add("model", "Predict from a saved report how long a kernel takes, and what limits it",
+  model = add("model", "Predict from a saved report how long a kernel takes and what limits it",
               [this](CLI::App& command) { add_model_options(command, options); });
   node = add("node", "Measure every GPU of this node, and the links between them and to the host",
              [this](CLI::App& command) { add_node_options(command, options); });

@@ -94,7 +94,7 @@ void print_result(std::string_view text) {
   const int error = errno;
   // The failed text must not be written again when the process ends.
   std::clearerr(stdout);
-  if (error == EPIPE) throw BrokenPipeError("the reader of standard output has closed it");
+  if (error == EPIPE) throw BrokenPipeError("the program that reads standard output has closed it");
   if (error == EBADF) throw FileError("cannot write to standard output: it is closed; redirect it to a file or a pipe");
   throw FileError(fmt::format("cannot write to standard output: {}; redirect it elsewhere", std::strerror(error)));
 }

@@ -32,7 +32,7 @@ class CborWalk {
       --left_.back();
       value();
     }
-    if (at_ != bytes_.size()) refuse("continues past its end");
+    if (at_ != bytes_.size()) refuse("has data after its end");
   }
 
  private:

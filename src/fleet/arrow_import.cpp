@@ -20,7 +20,7 @@ constexpr std::string_view kArrowMagic = "ARROW1";
 constexpr std::size_t kMessagePrefix = 8;  // of a message: a marker and the length of its metadata
 
 [[noreturn]] void refuse(std::string_view why) {
-  throw FormatError(fmt::format("an Arrow file that no gputopo wrote as it is ({}); merge the reports instead", why));
+  throw FormatError(fmt::format("the Arrow file is damaged or not a fleet store ({}); merge the reports instead", why));
 }
 
 // ---- Metadata: tables of FlatBuffers, whose offsets are checked before they are followed ----
@@ -104,7 +104,7 @@ class Metadata {
     constexpr flatbuffers::uoffset_t kMaxDepth = 8;
     constexpr flatbuffers::uoffset_t kMaxTables = 1000;
     flatbuffers::Verifier verifier(data, bytes_, kMaxDepth, kMaxTables);
-    if (!verifier.VerifyBuffer<T>(nullptr)) refuse("its metadata are damaged");
+    if (!verifier.VerifyBuffer<T>(nullptr)) refuse("its metadata is damaged");
     return flatbuffers::GetRoot<T>(data);
   }
   // The content of a message. A verified table may still lack it.
@@ -146,7 +146,7 @@ class Columns {
   Columns(const BatchTable& batch, std::string_view body) : rows_(batch.GetField<std::int64_t>(field(0), 0)) {
     if (batch.GetOptionalFieldOffset(field(3)) != 0) refuse("it is compressed");
     nodes_ = structs_of<FieldNode>(batch, 1);
-    if (rows_ < 0) refuse("a batch has no rows");
+    if (rows_ < 0) refuse("a batch has a negative number of rows");
     for (const FieldNode& node : nodes_) {
       if (node.length != rows_) refuse("columns differ in length");
     }
@@ -161,7 +161,7 @@ class Columns {
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(rows_); }
   // Each column has a bitmap of nulls and its values; texts have offsets and bytes.
   void expect(std::size_t columns, std::size_t buffers) const {
-    if (nodes_.size() != columns || buffers_.size() != buffers) refuse("it has other columns");
+    if (nodes_.size() != columns || buffers_.size() != buffers) refuse("its columns are not those of a store");
   }
   void expect_values(std::size_t buffer, std::size_t bytes) const {
     if (buffers_[buffer].size() < bytes) refuse("a column is too short");
@@ -211,14 +211,14 @@ class ArrowStore {
  public:
   explicit ArrowStore(std::string_view bytes) : bytes_(bytes) {
     constexpr std::size_t kLeast = kMessagePrefix + sizeof(std::int32_t) + kArrowMagic.size();
-    if (bytes.size() < kLeast || !bytes.ends_with(kArrowMagic)) refuse("it was cut short");
+    if (bytes.size() < kLeast || !bytes.ends_with(kArrowMagic)) refuse("it is truncated");
     const std::size_t end = bytes.size() - kArrowMagic.size() - sizeof(std::int32_t);
     const auto length = at<std::int32_t>(bytes.substr(end), 0);
     if (length <= 0 || static_cast<std::size_t>(length) > end) refuse("its footer is damaged");
     const auto footer_bytes = static_cast<std::size_t>(length);
     const std::string_view footer_text = bytes.substr(end - footer_bytes, footer_bytes);
     // Only version 1 was written, with this key and the same columns.
-    if (footer_text.find("gputopo_fleet_store") == std::string_view::npos) refuse("it is no store");
+    if (footer_text.find("gputopo_fleet_store") == std::string_view::npos) refuse("its footer is not that of a store");
     const Metadata metadata(footer_text);
     const auto* footer = metadata.root<Footer>();
     for (const Block& block : structs_of<Block>(*footer, Footer::kDictionaries)) read_dictionary(block);
@@ -230,7 +230,7 @@ class ArrowStore {
       const auto [metadata, body] = message(block);
       const Columns columns(*metadata.header<BatchTable>(), body);
       // Each row has a number of its own, so that honest rows cannot be more.
-      if (columns.rows() > rows_left_) refuse("it names the same bytes again and again");
+      if (columns.rows() > rows_left_) refuse("it has more rows than its size explains");
       rows_left_ -= columns.rows();
       check(columns);
       for (std::size_t row = 0; row < columns.rows(); ++row) add(columns, row, take);
@@ -245,7 +245,7 @@ class ArrowStore {
     if (block.offset < 0 || block.offset > size || block.metadata_length < static_cast<std::int32_t>(kMessagePrefix) ||
         block.metadata_length > size - block.offset || block.body_length < 0 ||
         block.body_length > size - block.offset - block.metadata_length) {
-      refuse("a part lies outside the file");
+      refuse("a block lies outside the file");
     }
     const std::string_view whole = bytes_.substr(static_cast<std::size_t>(block.offset));
     const auto metadata_length = static_cast<std::size_t>(block.metadata_length);
@@ -257,7 +257,7 @@ class ArrowStore {
     const auto [metadata, body] = message(block);
     const auto* table = metadata.header<DictionaryTable>();
     const auto id = static_cast<std::uint64_t>(table->GetField<std::int64_t>(field(0), 0));
-    if (id >= kTexts || table->pointer<BatchTable>(1) == nullptr) refuse("a dictionary is no column's");
+    if (id >= kTexts || table->pointer<BatchTable>(1) == nullptr) refuse("a dictionary belongs to no column");
     dictionaries_[id].emplace_back(*table->pointer<BatchTable>(1), body);
     const Columns& texts = dictionaries_[id].back();
     if (dictionaries_[id].size() > 1) refuse("a dictionary occurs twice");
@@ -291,7 +291,7 @@ class ArrowStore {
     const std::int64_t index = bytes == 1   ? at<std::int8_t>(indices, row)
                                : bytes == 2 ? at<std::int16_t>(indices, row)
                                             : at<std::int32_t>(indices, row);
-    if (index < 0 || static_cast<std::size_t>(index) >= text_count(column)) refuse("an index is no text's");
+    if (index < 0 || static_cast<std::size_t>(index) >= text_count(column)) refuse("an index refers to no text");
     const Columns& texts = dictionaries_[column].front();
     const auto begin = at<std::int32_t>(texts.buffer(1), static_cast<std::size_t>(index));
     const auto end = at<std::int32_t>(texts.buffer(1), static_cast<std::size_t>(index) + 1);
@@ -316,7 +316,7 @@ class ArrowStore {
       finish(take);
       report_ = report;
       file_ = text(columns, kFile, row);
-      if (report.empty() || !reports_.insert(report.data()).second) refuse("a run is in two places");
+      if (report.empty() || !reports_.insert(report.data()).second) refuse("the rows of a run are not consecutive");
       run_ = {.host = of(kHost),
               .gpu = of(kGpu),
               .name = of(kName),

@@ -151,13 +151,13 @@ void read_link(const Json& link, Node& node) {
   const std::string to = text_at(link, "to");
   const auto attributes = link.is_object() ? link.find("attributes") : link.end();
   if (from.empty() || to.empty()) {
-    node.document.problems.emplace_back("a link is left out: 'from' or 'to' is missing");
+    node.document.problems.emplace_back("a link has no 'from' or no 'to'");
     return;
   }
   Run* run = run_at(from, to, node);
   if (run == nullptr) {
     node.document.problems.push_back(
-        fmt::format("the link {}-{} is left out: neither end is a GPU of the node", shown(from), shown(to)));
+        fmt::format("neither end of the link {}-{} is a GPU of the node", shown(from), shown(to)));
     return;
   }
   const std::string path = fmt::format("link.{}-{}", from, to);
@@ -256,7 +256,8 @@ void judge_links(Json json, Node& node) {
     NodeReport report = read_node_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
     if (report.gpus.size() > kMostGpus || report.links.size() > kMostLinks ||
         report.numa_nodes.size() > kMostMemories) {
-      throw FormatError("it has more GPUs, links or memories than any node");
+      throw FormatError(fmt::format("the node has more than {} GPUs, {} links or {} NUMA nodes", kMostGpus, kMostLinks,
+                                    kMostMemories));
     }
     node::add_capacity_fractions(report);
     for (const LinkReport& link : report.links) add_class(report, link, node);
@@ -333,7 +334,7 @@ void drop_repeated(Document& document) {
     std::set<std::tuple<std::string, std::string, std::string>> known;
     std::erase_if(run.readings, [&](const Reading& reading) {
       if (known.emplace(reading.path, reading.unit, reading.source).second) return false;
-      document.problems.push_back(fmt::format("'{}' has several values, and the first counts", shown(reading.path)));
+      document.problems.push_back(fmt::format("'{}' has several values; only the first counts", shown(reading.path)));
       return true;
     });
   }

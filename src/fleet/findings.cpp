@@ -186,9 +186,9 @@ std::string findings_to_prometheus(const Judgement& judgement) {
   for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", sanitized_line(note));
   text += metric("gputopo_fleet_ok", kOkHelp);
   text += fmt::format("gputopo_fleet_ok {}\n", judgement.outcome() == Outcome::kGood ? 1 : 0);
-  text += metric("gputopo_fleet_not_judged", "GPUs of which a part could not be judged.");
+  text += metric("gputopo_fleet_not_judged", "Number of GPUs with a part that could not be judged.");
   text += fmt::format("gputopo_fleet_not_judged {}\n", judgement.gpus_not_judged);
-  text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
+  text += metric("gputopo_fleet_gpus", "Number of GPUs that are compared with one another.");
   for (const Group& group : judgement.groups) {
     text += fmt::format("gputopo_fleet_gpus{{model=\"{}\",driver=\"{}\",profile=\"{}\",simulated=\"{}\"}} {}\n",
                         report::prometheus_label(group.model), report::prometheus_label(group.driver),

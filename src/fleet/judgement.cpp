@@ -294,7 +294,7 @@ void check_table(const Judged& judged, const JudgeParameters& parameters) {
   }
   if (values * judged.members.gpus.size() > limits::kSmallTableCells + limits::kMaxCellsPerReading * used) {
     throw FormatError(
-        fmt::format("the GPUs '{}' of the store have too few values in common to compare them; merge reports that "
+        fmt::format("the '{}' GPUs in the store have too few values in common to compare them; merge reports that "
                     "were made with the same options",
                     model));
   }
@@ -338,7 +338,7 @@ void add_not_judged(const Store& store, const Judged& judged, std::size_t index,
     // One line for the whole group.
     gpus.insert(split.gpus.begin(), split.gpus.end());
     add(split.gpus.front(), population.path,
-        fmt::format("of {} GPUs of its model, some have {}, others {}: compare with a baseline (gputopo check)",
+        fmt::format("some of the {} GPUs of its model have {}, others {}: compare with a baseline (gputopo check)",
                     split.gpus.size(), report::human_value(Value(split.low), population.unit),
                     report::human_value(Value(split.high), population.unit)));
   }

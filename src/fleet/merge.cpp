@@ -119,7 +119,7 @@ class Merge {
     constexpr std::size_t kMostShown = 10;
     const std::size_t shown = std::min(problems.size(), kMostShown);
     for (std::size_t i = 0; i < shown; ++i) leave_out(path, problems[i]);
-    if (shown < problems.size()) leave_out(path, fmt::format("and {} more problems", problems.size() - shown));
+    if (shown < problems.size()) leave_out(path, fmt::format("{} more problems", problems.size() - shown));
   }
   void add(const Run& run, ContentId file, ContentId report) {
     ++(store_.add(run, file, report) ? summary_.added : summary_.repeated);

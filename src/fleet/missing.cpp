@@ -124,7 +124,8 @@ class Search {
         if (!last.gpus.contains(seen.id)) {
           add_lost(unit, seen);
         } else if (of_unit) {
-          add(*of_unit, seen, fmt::format("{} with the others: last seen {}", what, timestamp_text(seen.time)));
+          add(*of_unit, seen,
+              fmt::format("{} again when the others were; last seen {}", what, timestamp_text(seen.time)));
         }
       }
     }
@@ -170,12 +171,12 @@ class Search {
     if (last.gpus.size() >= before) return;
     if (seen.is_instance) {
       return add(Outcome::kNotJudged, seen,
-                 "its host has other MIG instances now: merge the runs since into a new store");
+                 "its host has other MIG instances now: merge the runs since that change into a new store");
     }
     const bool is_whole = 2 * last.gpus.size() >= before;
     add(is_whole ? Outcome::kBad : Outcome::kNotJudged, seen,
-        fmt::format("{}: last seen {}",
-                    is_whole ? "missing on its host" : "the newest measurement of its host has only a few GPUs",
+        fmt::format("{}; last seen {}",
+                    is_whole ? "missing from its host" : "the newest run of its host has only a few GPUs",
                     timestamp_text(seen.time)));
   }
 

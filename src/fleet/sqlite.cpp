@@ -25,7 +25,7 @@ std::string path_without_links(const std::string& path, Access access) {
   const PathEnd end = find_path_end(path);
   if (end.folder == nullptr || (!end.exists && access != Access::kCreate)) fail_on_file("open", path, ENOENT);
   if (end.exists && !S_ISREG(end.status.st_mode)) {
-    throw StoreError(fmt::format("'{}' is no regular file: give the path of a store", path));
+    throw StoreError(fmt::format("'{}' is not a regular file: give the path of a store", path));
   }
   std::error_code failed;
   const std::filesystem::path folder =
@@ -225,7 +225,7 @@ void Database::fail(int code) const {
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
       throw StoreError(
-          fmt::format("'{}': the store takes more time or memory than its size explains, so it is "
+          fmt::format("'{}': reading the store takes more time or memory than its size explains, so it is "
                       "damaged; merge the reports into a new store",
                       path_));
     case SQLITE_CORRUPT:

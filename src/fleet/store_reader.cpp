@@ -55,8 +55,8 @@ class StoreReader {
         "ORDER BY r.timestamp DESC, r.id DESC LIMIT 1");
     if (!found.with(gpu).next()) {
       throw StoreError(
-          fmt::format("'{}' has no report of '{}' any more, or never had: 'fleet merge --keep-reports DAYS' "
-                      "sets for how long",
+          fmt::format("'{}' has no report of '{}': check the name; 'fleet merge --keep-reports DAYS' sets "
+                      "how long the store keeps full reports",
                       database_.path(), shown(gpu)));
     }
     const std::int64_t bytes = found.integer(0);
@@ -122,7 +122,7 @@ class StoreReader {
       if (rank > kPastRuns && !is_known) continue;
       const std::int64_t id = rows.integer(2);
       if (!runs_.emplace(id, StoredRun{}).second) damaged(fmt::format("run {} occurs twice", id));
-      if (runs_.size() > limits::kMaxStoreRuns) damaged("it has more runs than a fleet");
+      if (runs_.size() > limits::kMaxStoreRuns) damaged(fmt::format("it has more than {} runs", limits::kMaxStoreRuns));
       if (rank <= kPastRuns) by_rank_[rank].push_back(id);
     }
     for (auto& [id, run] : runs_) read_run(id, run);
@@ -163,7 +163,7 @@ class StoreReader {
                .with(gpus_[id], id, id));
       if (store_.readings().size() + values.size() > limits::kMaxStoreReadings) {
         if (rank > 0) return;
-        damaged("the newest runs have more values than a fleet");
+        damaged(fmt::format("the newest runs have more than {} values", limits::kMaxStoreReadings));
       }
       StoredRun& run = runs_[id];
       run.first = store_.readings().size();

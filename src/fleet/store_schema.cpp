@@ -135,7 +135,7 @@ void create_schema(sqlite::Database& database) {
 
 void check_schema(sqlite::Database& database) {
   if (database.number("PRAGMA application_id") != kApplicationId)
-    refuse_schema(database, "a database, but not a fleet store");
+    refuse_schema(database, "the file is a database, but not a fleet store");
   const std::int64_t version = database.number("PRAGMA user_version");
   if (version > kVersion) {
     throw StoreError(
@@ -152,7 +152,7 @@ void check_schema(sqlite::Database& database) {
     const auto known = expected.find(name);
     if (known == expected.end())
       refuse_schema(database, fmt::format("{} does not belong to a store: drop it", shown(name)));
-    if (known->second != sql) refuse_schema(database, fmt::format("{} is not that of a store", shown(name)));
+    if (known->second != sql) refuse_schema(database, fmt::format("{} differs from that of a store", shown(name)));
   }
   for (const auto& [name, sql] : expected) {
     if (!found.contains(name)) refuse_schema(database, fmt::format("{} is missing", name));

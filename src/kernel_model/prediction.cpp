@@ -118,12 +118,13 @@ Prediction predict(const Topology& topology, const Kernel& kernel) {
   for (const Work& work : work_of(figures, gpu, kernel)) issue_cycles += work.count * work.issue_cycles;
   figures.require_all();
   if (!fits) {
-    throw FormatError(fmt::format("a block of the kernel does not fit on an SM of this GPU, limited by {}",
+    throw FormatError(fmt::format("a block of the kernel does not fit on an SM of this GPU: it exceeds the limit on {}",
                                   to_string(result.occupancy.limit)));
   }
   result.model = hong_kim(input);
   result.bounds = bounds_of(result, issue_cycles);
-  if (result.bounds.empty()) throw FormatError("the kernel has no instructions, loads or stores");
+  if (result.bounds.empty())
+    throw FormatError("the kernel has no instructions, loads or stores: add 'instructions' or 'memory'");
   result.seconds = std::max(result.model.cycles / gpu.clock_hz, result.bounds.front().seconds);
   result.notes = notes_of(topology, figures, result);
   return result;

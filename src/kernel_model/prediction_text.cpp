@@ -38,7 +38,7 @@ std::string model_text(const Prediction& prediction) {
                                             number(model.departure_delay), model.delay_level));
     text += line("CWP", fmt::format("{} (uncapped {})", number(model.cwp), number(model.cwp_full)));
     text += line("MWP",
-                 fmt::format("{} (by departure delay {}, by bandwidth of {} {})", number(model.mwp),
+                 fmt::format("{} (the departure delay allows {}, the bandwidth of {} allows {})", number(model.mwp),
                              number(model.mwp_without_bandwidth), model.mwp_level, number(model.mwp_peak_bandwidth)));
   }
   text += line("case", fmt::format("{}: {} cycles, {}", report::readable(to_string(model.which)), number(model.cycles),
@@ -88,7 +88,7 @@ std::string bound_text(const Prediction& prediction) {
   if (prediction.bounds.size() < 2) return text;
   const Bound& next = prediction.bounds[1];
   if (next.seconds <= 0) return text;
-  return fmt::format("{}, {}x the time of the next bound: {}", text, number(bound.seconds / next.seconds), next.name);
+  return fmt::format("{} ({}x as long as the next bound, {})", text, number(bound.seconds / next.seconds), next.name);
 }
 
 std::string prediction_to_text(const Prediction& prediction) {

@@ -23,11 +23,11 @@ constexpr std::array kRules = {
     Rule{AttributeId::kEccUncorrected, "{} uncorrected ECC errors since the driver was loaded",
          "read 'nvidia-smi -q -d ECC,ROW_REMAPPER' (AMD: 'amd-smi metric --ecc'), reset the GPU, and replace it if "
          "errors return"},
-    Rule{AttributeId::kRowRemapPending, "a repair of its memory waits for a reset",
+    Rule{AttributeId::kRowRemapPending, "a memory repair is pending until a reset",
          "reset the GPU ('nvidia-smi --gpu-reset') or restart the node"},
-    Rule{AttributeId::kRowRemapFailed, "a repair of its memory failed", "replace the GPU"},
+    Rule{AttributeId::kRowRemapFailed, "a memory repair failed", "replace the GPU"},
     Rule{
-        AttributeId::kSlowdown, "its clocks are lowered: {}",
+        AttributeId::kSlowdown, "its clocks are throttled: {}",
         "look for the cause with 'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER', and check cooling and power supply"},
     Rule{AttributeId::kNvlinkErrors, "{} NVLink errors",
          "run 'nvidia-smi nvlink -e' twice: if the counters rise, restart the fabric manager, then replace the board"},

@@ -40,7 +40,7 @@ std::optional<ExpectedGpus> parse_one(std::string_view text) {
 
 Verdict verdict_on(std::uint32_t found, const ExpectedGpus& expected) {
   Verdict verdict{.part = "node"};
-  verdict.text = fmt::format("{} of {} expected GPUs {}", found, expected.count, expected.model);
+  verdict.text = fmt::format("{} of {} expected {} GPUs are present", found, expected.count, expected.model);
   verdict.outcome = found == expected.count ? Outcome::kGood : Outcome::kBad;
   if (found < expected.count) verdict.next_step = kFindGpu;
   if (found > expected.count) verdict.next_step = "correct the expectation (--expect)";
@@ -53,7 +53,7 @@ void compare(std::uint32_t gpu, std::string_view what, std::optional<std::uint32
   Verdict verdict{.part = fmt::format("gpu{}", gpu)};
   if (!now) {
     verdict.text = fmt::format("the number of its {} is unknown; it was {} on {}", what, *before, date);
-    verdict.next_step = "measure again as on that day";
+    verdict.next_step = "measure again with the options of that day";
   } else if (*now < *before) {
     verdict.outcome = Outcome::kBad;
     verdict.text = fmt::format("has {} {}; it had {} on {}", *now, what, *before, date);
@@ -116,7 +116,7 @@ std::vector<Verdict> judge_counts(const NodeReport& report, const std::vector<Ex
     if (is_claimed[i]) continue;
     verdicts.push_back({.part = fmt::format("gpu{}", i),
                         .outcome = Outcome::kBad,
-                        .text = fmt::format("no {} is expected", report.gpus[i].gpu.name),
+                        .text = fmt::format("--expect does not name this {}", report.gpus[i].gpu.name),
                         .next_step = "correct the expectation (--expect)"});
   }
   return verdicts;
@@ -164,8 +164,7 @@ std::vector<Verdict> judge_hidden(const std::vector<std::string>& visible_addres
       continue;
     } else {
       verdict.text = fmt::format(
-          "the driver {} has it but does not show it to this process: it is lost, or hidden by a "
-          "container",
+          "the driver {} is bound to it but does not show it to this process: the GPU is lost, or a container hides it",
           gpu.driver);
       verdict.next_step = "compare with 'nvidia-smi -L' or 'amd-smi list' on the host; in a container, use --expect";
     }

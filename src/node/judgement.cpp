@@ -119,8 +119,8 @@ Attribute fraction_of(const NodeReport& report, const LinkReport& link) {
   if (!capacity) {
     return unavailable(Reason::kNotSupported,
                        kind_of(report, link).empty()
-                           ? "what joins the two GPUs is unknown"
-                           : "the driver does not report the link's width and rate, and no table has it");
+                           ? "the kind of link between the two GPUs is unknown"
+                           : "the driver does not report the link's width and rate, and gputopo does not know them");
   }
   // A copy that failed may be what is wrong with the link.
   if (!has_copy_rate(&link)) return unavailable(Reason::kInconclusive, "copy_bandwidth of this link is missing");
@@ -202,7 +202,7 @@ Verdict judge_bridged(const NodeReport& report, const Classes& classes, const Li
     verdict.text += ": boards of this model are joined by xGMI";
     verdict.next_step = kCheckPeerLink;
   } else if (*fraction->number() > kMostFraction) {
-    verdict.text += ": the GPUs have another link than the reported one";
+    verdict.text += ": the GPUs have a link other than the reported one";
     verdict.next_step = "measure again with the management library (libnvidia-ml.so.1) accessible";
   } else if (*fraction->number() >= kLeastOfBridges || (part && *part >= kLeastOfOthers)) {
     verdict.outcome = Outcome::kGood;
@@ -226,7 +226,7 @@ Verdict judge_rate(const NodeReport& report, const Classes& classes, const LinkR
   verdict.text = fmt::format("{:.0f}% of {}", 100 * reached, capacity_text(link));
   const auto part = classes.part_of_others(link);
   if (reached > kMostFraction) {
-    verdict.text += ": the transfers take another link than the reported one";
+    verdict.text += ": the transfers use a link other than the reported one";
     verdict.next_step = "compare with a baseline: gputopo check";
   } else if (reached >= *least && (!part || *part >= kLeastOfOthers)) {
     verdict.outcome = Outcome::kGood;
@@ -239,7 +239,7 @@ Verdict judge_rate(const NodeReport& report, const Classes& classes, const LinkR
   } else {
     verdict.outcome = Outcome::kBad;
     verdict.text += reached < *least ? fmt::format("; healthy links reach at least {:.0f}%", 100 * *least)
-                                     : fmt::format(", {:.0f}% of the other links like it", 100 * *part);
+                                     : fmt::format(", {:.0f}% of the median of similar links", 100 * *part);
     verdict.next_step = is_host_link(link) ? kCheckHostLink : kCheckPeerLink;
   }
   return verdict;

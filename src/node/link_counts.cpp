@@ -56,7 +56,7 @@ void add_hops(const NodeReport& report, std::uint32_t index, std::vector<Verdict
     if (!hop.width || !hop.width_max || *hop.width >= *hop.width_max) continue;
     verdicts.push_back({.part = to_text(gpu_end(index)),
                         .outcome = Outcome::kBad,
-                        .text = fmt::format("the PCIe link at port {} above it runs with {} of {} lanes",
+                        .text = fmt::format("the upstream PCIe link at port {} runs with {} of {} lanes",
                                             hop.port.empty() ? "(unknown)" : hop.port, *hop.width, *hop.width_max),
                         .next_step = std::string(kCheckHostLink)});
   }
@@ -136,13 +136,13 @@ std::optional<Verdict> judge_no_nvlink(bool is_known, const NvLinks& links, cons
   if (joined.has_any || !(links.are_promised || links.have_sisters_some)) return std::nullopt;
   if (!is_known && !links.has_sisters) return std::nullopt;
   if (!is_known && !links.are_joined_known) {
-    verdict.text = "how it is joined to the other GPUs is unknown";
+    verdict.text = "the kind of its link to the other GPUs is unknown";
     verdict.next_step = "measure again with the management library (libnvidia-ml.so.1) accessible";
     return verdict;
   }
   verdict.text = fmt::format("none of {} NVLinks is up", links.expected);
   if (!links.are_promised) {
-    verdict.text = "no NVLink is up, and other boards of its model have some";
+    verdict.text = "no NVLink is up, but other boards of its model have NVLinks that are up";
     verdict.next_step = "if a bridge joins this board, reseat it; otherwise ignore this";
   } else if (links.has_sisters) {
     verdict.outcome = Outcome::kBad;
@@ -161,7 +161,7 @@ std::optional<Verdict> judge_nvlinks(const NodeReport& report, std::uint32_t ind
   if (!up || *up == 0) return judge_no_nvlink(up.has_value(), links, joined, to_text(gpu_end(index)));
   Verdict verdict{.part = to_text(gpu_end(index))};
   if (*up >= links.expected && links.is_by_sisters) {
-    verdict.text = fmt::format("{} NVLinks are up; how many its model has is unknown", *up);
+    verdict.text = fmt::format("{} NVLinks are up; the number that its model has is unknown", *up);
     verdict.next_step = "compare with a healthy node";
   } else if (*up < links.expected) {
     verdict.outcome = Outcome::kBad;

@@ -43,7 +43,7 @@ TEST_F(CliFleet, MergesWhatIsThereAndSaysWhatIsNot) {
                     in("a.json") + " > " + in("half.json"));
   const CommandResult merged = fleet("merge " + quoted(folder_.path()) + " --out " + in("s.db"));
   EXPECT_EQ(merged.exit_code, 3);
-  EXPECT_THAT(merged.err, HasSubstr("left out: '"));
+  EXPECT_THAT(merged.err, HasSubstr("skipped: '"));
   EXPECT_THAT(merged.err, HasSubstr("half.json': not a gputopo report"));
   EXPECT_THAT(merged.out, HasSubstr("2 files, 1 new runs, 0 already known, 1 problems; the store has 1 runs"));
   const CommandResult again = fleet("merge --resume " + quoted(folder_.path()) + " --out " + in("s.db"));
@@ -162,7 +162,8 @@ TEST_F(CliFleet, HostNamesAndReportsStayOutOfAnAnonymousStore) {
               read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
   EXPECT_FALSE(names("--anonymous --keep-reports 30000 "));
   EXPECT_EQ(run_command("sqlite3 " + in("s.db") + " 'SELECT count(*) FROM documents'").out, "0\n");
-  EXPECT_THAT(fleet("document " + in("s.db") + " secret-gpu").err, HasSubstr("has no report of 'secret-gpu' any more"));
+  EXPECT_THAT(fleet("document " + in("s.db") + " secret-gpu").err,
+              HasSubstr("has no report of 'secret-gpu': check the name"));
 }
 
 TEST_F(CliFleet, WhatIsOlderThanADateIsForgotten) {
@@ -173,7 +174,7 @@ TEST_F(CliFleet, WhatIsOlderThanADateIsForgotten) {
   }
   EXPECT_EQ(fleet("merge --keep-reports 30000 " + quoted(folder_.path()) + " --out " + in("s.db")).exit_code, 0);
   EXPECT_THAT(fleet("forget " + in("s.db") + " --before 2026-11-25").out,
-              HasSubstr("1 runs and 1 reports from before 2026-11-25T00:00:00Z removed, 1 runs kept"));
+              HasSubstr("removed 1 runs and 1 reports from before 2026-11-25T00:00:00Z, kept 1 runs"));
   EXPECT_THAT(fleet("forget " + in("s.db") + " --before yesterday").err, HasSubstr("not a date; give one like"));
   EXPECT_EQ(fleet("forget " + in("none.db") + " --before 2026-11-25").exit_code, 1);
   EXPECT_FALSE(std::filesystem::exists(folder_.file("none.db")));
@@ -192,7 +193,7 @@ TEST_F(CliFleet, AFolderThatMayNotBeReadIsNamedAndLeftOut) {
   const CommandResult merged = run_command(command);
   EXPECT_EQ(merged.exit_code, 3) << merged.err;
   EXPECT_THAT(merged.err,
-              testing::StartsWith("gputopo: left out: cannot read '" + folder_.file("shut") + "': Permission denied"));
+              testing::StartsWith("gputopo: skipped: cannot read '" + folder_.file("shut") + "': Permission denied"));
   EXPECT_THAT(merged.out, HasSubstr("1 files, 1 new runs, 0 already known, 1 problems"));
 }
 
@@ -206,7 +207,7 @@ TEST_F(CliFleet, AStoreIsJudgedInBoundedMemory) {
   const std::string limit = test::kSanitized ? "" : "ulimit -v 700000; ";
   const CommandResult report = run_command(limit + GPUTOPO_BINARY " fleet report " + name);
   EXPECT_EQ(report.exit_code, 1);
-  EXPECT_THAT(report.err, HasSubstr("the store takes more time or memory than its size explains"));
+  EXPECT_THAT(report.err, HasSubstr("reading the store takes more time or memory than its size explains"));
 }
 
 TEST_F(CliFleet, AnOddGpuIsExitCode1AndInEveryFile) {

@@ -162,7 +162,7 @@ TEST(CliNodeJudgement, AMissingGpuIsBad) {
   EXPECT_EQ(gputopo_command(node + "--expect 2xH200").exit_code, 0);
   const CommandResult missing = gputopo_command(node + "--expect 3xH200");
   EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_THAT(missing.out, HasSubstr("BAD: node: 2 of 3 expected GPUs H200"));
+  EXPECT_THAT(missing.out, HasSubstr("BAD: node: 2 of 3 expected H200 GPUs are present"));
   EXPECT_EQ(gputopo_command(node + "--expect 3xH200x").exit_code, 1) << "another model";
   EXPECT_EQ(gputopo_command(node + "--expect nothing.json").exit_code, 1) << "no such file";
 }

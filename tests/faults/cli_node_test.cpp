@@ -188,7 +188,7 @@ TEST(CliNode, AProcessThatIsStoppedIsNotWaitedFor) {
   EXPECT_THAT(run.err, Not(HasSubstr("lives")));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   const auto was_stopped = [](const NodeGpuReport& gpu) {
-    return gpu.failure.find("still stopped by a signal") != std::string::npos;
+    return gpu.failure.find("a signal suspended its process") != std::string::npos;
   };
   EXPECT_EQ(std::count_if(report.gpus.begin(), report.gpus.end(), was_stopped), 1);
 }

@@ -110,7 +110,7 @@ TEST(CheckOfHealth, FaultsThatTheGpuCountsAreViolationsWithoutABaseline) {
   EXPECT_EQ(check(faulty, baseline).exit_code, 1);
   const CommandResult alone = check(faulty, "");
   EXPECT_EQ(alone.exit_code, 1) << alone.out << alone.err;
-  EXPECT_THAT(alone.out, HasSubstr("a repair of its memory failed"));
+  EXPECT_THAT(alone.out, HasSubstr("a memory repair failed"));
   const CommandResult unknown = check(healthy, "");
   EXPECT_EQ(unknown.exit_code, 3) << unknown.out << unknown.err;
   EXPECT_THAT(unknown.out, HasSubstr("--baseline"));

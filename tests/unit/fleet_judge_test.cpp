@@ -234,7 +234,7 @@ TEST(FleetJudge, OfTwoHalvesThatDifferNeitherIsGood) {
     const Judgement judgement = judge_bandwidths(gpus, [](std::size_t gpu) { return gpu % 2 == 0 ? 0.5 : 1; });
     EXPECT_NE(judgement.outcome(), Outcome::kGood) << gpus;
     EXPECT_EQ(judgement.gpus_not_judged, gpus);
-    EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("of its model, some"));
+    EXPECT_THAT(findings_to_text(judgement, {.width = 200}, false), HasSubstr("GPUs of its model have"));
   }
 }
 
@@ -278,7 +278,7 @@ TEST(FleetJudge, AGpuThatTheNewestRunOfItsHostLacksIsMissing) {
   ASSERT_EQ(judgement.findings.size(), 1u);
   EXPECT_EQ(judgement.findings.front().who.gpu, "gpu3");
   EXPECT_THAT(describe(judgement.findings.front().values.front()),
-              HasSubstr("missing on its host: last seen 2030-03-"));
+              HasSubstr("missing from its host; last seen 2030-03-"));
 }
 
 TEST(FleetJudge, AReplacedOrRetiredGpuIsNotMissing) {

@@ -264,7 +264,7 @@ TEST_F(StoreFiles, ANewerVersionAndAnotherSchemaAreRefused) {
   query("DROP TRIGGER t; CREATE TABLE own (a)");
   EXPECT_THAT(refusal(), HasSubstr("table own does not belong"));
   query("DROP TABLE own; DROP VIEW latest; CREATE VIEW latest AS SELECT 1");
-  EXPECT_THAT(refusal(), HasSubstr("view latest is not that of a store"));
+  EXPECT_THAT(refusal(), HasSubstr("view latest differs from that of a store"));
   query("DROP VIEW latest");
   EXPECT_THAT(refusal(), HasSubstr("view latest is missing"));
 }

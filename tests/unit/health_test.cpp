@@ -44,9 +44,9 @@ TEST(Health, CountsStatesAndTextsThatShowAFaultAreFindings) {
       {AttributeId::kEccUncorrected, std::int64_t{0}, std::int64_t{3},
        "3 uncorrected ECC errors since the driver was "
        "loaded"},
-      {AttributeId::kRowRemapPending, false, true, "a repair of its memory waits for a reset"},
-      {AttributeId::kRowRemapFailed, false, true, "a repair of its memory failed"},
-      {AttributeId::kSlowdown, std::string("none"), std::string("thermal"), "its clocks are lowered: thermal"},
+      {AttributeId::kRowRemapPending, false, true, "a memory repair is pending until a reset"},
+      {AttributeId::kRowRemapFailed, false, true, "a memory repair failed"},
+      {AttributeId::kSlowdown, std::string("none"), std::string("thermal"), "its clocks are throttled: thermal"},
       {AttributeId::kNvlinkErrors, std::int64_t{0}, std::int64_t{12}, "12 NVLink errors"},
       {AttributeId::kXids, std::string("13, 31, 43, 45, 63"), std::string("13, 48, 79"),
        "Xid 48, 79 in the kernel log"},

@@ -123,7 +123,7 @@ TEST(NodeJudgement, LanesThatASwitchLostAreBad) {
   NodeReport report = healthy_node();
   report.gpus[0].gpu.pci_link.hops = {{.port = "0000:00:01.0", .width = 8, .generation_max = 6, .width_max = 16}};
   ASSERT_EQ(with(judged(report), Outcome::kBad).size(), 1u);
-  EXPECT_THAT(with(judged(report), Outcome::kBad).front().text, HasSubstr("port 0000:00:01.0 above it runs with 8 of"));
+  EXPECT_THAT(with(judged(report), Outcome::kBad).front().text, HasSubstr("port 0000:00:01.0 runs with 8 of"));
   report.gpus[0].gpu.pci_link.hops.front().width_max = 8;  // it never had more
   EXPECT_EQ(outcome_of(judged(report)), Outcome::kGood);
 }

@@ -136,7 +136,7 @@ TEST(Prediction, CountsRegistersAndSharedMemory) {
   kernel.shared_bytes_per_block = 300000;
   EXPECT_THAT(
       test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(test::model_report(), kernel)); }),
-      HasSubstr("does not fit on an SM of this GPU, limited by shared memory"));
+      HasSubstr("does not fit on an SM of this GPU: it exceeds the limit on shared memory"));
 }
 
 // A report without the slower measurements: one line names everything that is missing.
