@@ -153,7 +153,7 @@ DeviceLockAttempt try_lock_device(const std::string& pci_address) {
   const LockFolder folder = lock_folder();
   if (!folder.descriptor.is_open()) {
     return refused(folder.path.empty()
-                       ? std::string("found no folder in which all users can share a lock (set GPUTOPO_LOCK_DIR)")
+                       ? std::string("no folder lets all users share a lock (set GPUTOPO_LOCK_DIR to one that does)")
                        : fmt::format("cannot open the lock folder '{}': {}", folder.path, strerror(errno)));
   }
   const std::string name = file_name(pci_address);

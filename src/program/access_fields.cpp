@@ -36,7 +36,7 @@ void validate_kind(const AccessProgram& program) {
   require(program.warp_stride_bytes % word == 0 && program.warp_stride_bytes <= kMaxStrideBytes, "warp_stride_bytes",
           "must be a multiple of the word size, at most 1 MiB");
   require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
-          "must be a multiple of the word size, and less than the value of bytes");
+          "must be a multiple of the word size, and less than bytes");
   require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 unless op is 'load'");
   require(program.warps >= 1 && program.warps <= kMaxAccessWarps, "warps", "must be 1 to 32");
   require(

@@ -56,9 +56,10 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
     require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 if elements are listed");
     std::vector<std::uint32_t> sorted = array.elements;
     std::sort(sorted.begin(), sorted.end());
-    require(sorted.back() < array.element_count(), field + ".elements", "must lie in the array");
+    require(sorted.back() < array.element_count(), field + ".elements",
+            "must all be less than the number of elements of the array");
     require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), field + ".elements",
-            "must not be listed twice");
+            "must not list an element twice");
   }
   if (array.space == Space::kLocal) validate_local(program, index, field);
   if (array.alias_of) {
@@ -90,19 +91,18 @@ void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const 
           "must not extend past the end of the chain");
   const Order order = step.chain == 0 ? array.order : array.second_order;
   require(!array.elements.empty() || order == Order::kShuffled, field + ".kind",
-          "must not be touch_chain unless the order is shuffled or elements are listed");
+          "may be touch_chain only if the order is shuffled or elements are listed");
   require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain if skew_bytes of the array is not 0");
 }
 
 // A store step computes each link from the place of the element before or after, so it can write plain arrays only.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
-  require(is_global(array.space), field + ".kind",
-          "must not be store in spaces other than global and global_bypass_l1");
+  require(is_global(array.space), field + ".kind", "may be store only in the spaces global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
   require(plain, field + ".kind",
           "must not be store if elements are listed, or if stagger_bytes or skew_bytes of the array is not 0");
   require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
-          "must not be store unless order is sequential and second_order is reversed");
+          "may be store only if order is sequential and second_order is reversed");
   require(step.chain == 0, field + ".chain", "must be 0 for store");
   require(step.first == 0, field + ".first", "must be 0 for store");
   require(step.loads <= array.element_count(), field + ".loads",
@@ -123,9 +123,9 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
   if (step.kind == StepKind::kTouchChain) validate_touch_chain(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
-          "must not be paired in spaces other than global and global_bypass_l1");
+          "may be paired only in the spaces global and global_bypass_l1");
   require(step.kind != StepKind::kAtomic || array.space == Space::kGlobalBypassL1, field + ".kind",
-          "must not be atomic in spaces other than global_bypass_l1");
+          "may be atomic only in the space global_bypass_l1");
   if (step.kind == StepKind::kStore) validate_store(array, step, field);
 }
 

@@ -18,12 +18,12 @@ void validate_kind(const StreamProgram& program) {
   require(program.repeats >= 1, "repeats", "must be at least 1");
   require(program.bytes >= program.vector_bytes, "bytes", "must hold at least one vector");
   const bool may_span = program.op == StreamOp::kCopy && !program.per_block && is_global(program.space);
-  require(program.write_span_bytes == 0 || (may_span && program.write_span_bytes <= program.bytes), "write_span_bytes",
-          "must be at most the value of bytes, and 0 unless the program copies in global or global_bypass_l1 without "
-          "per_block");
+  require(
+      program.write_span_bytes == 0 || (may_span && program.write_span_bytes <= program.bytes), "write_span_bytes",
+      "must not exceed bytes, and must be 0 unless the program copies in global or global_bypass_l1 without per_block");
   const bool may_evict = program.op == StreamOp::kRead && !program.per_block && is_global(program.space);
   require(program.evict_bytes == 0 || (may_evict && program.evict_bytes >= program.vector_bytes), "evict_bytes",
-          "must be 0 or at least the value of vector_bytes, and 0 unless the program reads global or global_bypass_l1 "
+          "must be 0 or at least vector_bytes, and must be 0 unless the program reads global or global_bypass_l1 "
           "without per_block");
   require(program.space != Space::kLocal, "space", "must not be local, which only chases can read");
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");

@@ -245,7 +245,7 @@ class WordReader {
       if constexpr (!is_part) behind(name, field);
     });
     if (behind.taken() && items.empty()) {
-      throw FormatError(fmt::format("program text: {} describes the item before it, but that item is missing", key_));
+      throw FormatError(fmt::format("program text: {} must follow the item that it describes", key_));
     }
     taken_ = taken_ || behind.taken();
   }

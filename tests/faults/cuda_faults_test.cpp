@@ -278,7 +278,7 @@ TEST_F(CudaMig, AnInstanceIsOpenedByItsUuid) {
   EXPECT_THAT(
       test::message_of<DeviceError>(
           "another", [] { static_cast<void>(open_device("cuda:MIG-00000000-0000-0000-0000-000000000003", 1)); }),
-      HasSubstr("set CUDA_VISIBLE_DEVICES=MIG-00000000-0000-0000-0000-000000000003"));
+      HasSubstr("CUDA_VISIBLE_DEVICES=MIG-00000000-0000-0000-0000-000000000003"));
 }
 
 // An instance with fewer compute slices than memory slices.

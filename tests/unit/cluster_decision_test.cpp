@@ -139,7 +139,7 @@ TEST(ClusterRates, AreTheFirstOfThoseThatAreAlike) {
 
 TEST(ClusterRates, NeedReadsOfEverySize) {
   const std::vector<ClusterReads> reads = {{2, 1, 8, 4e12}, {4, 1, 8, 4e12}};
-  EXPECT_THAT(decide_cluster_rates(reads, std::vector<std::uint32_t>{2, 4}).why_not, HasSubstr("clusters of 4"));
+  EXPECT_THAT(decide_cluster_rates(reads, std::vector<std::uint32_t>{2, 4}).why_not, HasSubstr("4-block clusters"));
   EXPECT_FALSE(decide_cluster_rates({}, {}).value);
 }
 

@@ -122,7 +122,7 @@ TEST(InstanceOf, RefusesWhatIsNoPair) {
   EXPECT_THAT(message(instance_with(4), instance_with(4)), HasSubstr("the report to show describes an instance"));
   Topology other = instance_with(4);
   other.architecture = "Hopper";
-  EXPECT_THAT(message(whole_gpu(), other), HasSubstr("two kinds of GPU: NVIDIA A100 and"));
+  EXPECT_THAT(message(whole_gpu(), other), HasSubstr("different kinds of GPU: NVIDIA A100 and"));
   Topology larger = instance_with(4);
   get_or_add(larger.compute, AttributeId::kSmCount) = api_value(std::int64_t{132}, "");
   EXPECT_THAT(message(whole_gpu(), larger), HasSubstr("more SMs"));

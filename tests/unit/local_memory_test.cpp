@@ -66,7 +66,7 @@ TEST(LocalPrograms, BelongToOneWarp) {
   program.steps.back() = {.kind = StepKind::kTouch};
   expect_refused(program, "steps[2].kind must not be touch or touch_chain in local memory");
   program.steps.back() = {.kind = StepKind::kStore, .loads = 4};
-  expect_refused(program, "must not be store in spaces other than global");
+  expect_refused(program, "may be store only in the spaces global");
 }
 
 TEST(LocalPrograms, TakeAMebibyteAtMost) {

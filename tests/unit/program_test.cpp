@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].elements = {5, 6};
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .first = 1};
                                }},
-                    BadProgram{"steps[0].kind must not be touch_chain unless the order is shuffled",
+                    BadProgram{"steps[0].kind may be touch_chain only if the order is shuffled",
                                [](ChaseProgram& p) {
                                  p.arrays[0].order = Order::kShuffled;
                                  p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .chain = 1};
@@ -297,13 +297,13 @@ INSTANTIATE_TEST_SUITE_P(
 // A store step writes whole arrays of plain memory, in order.
 INSTANTIATE_TEST_SUITE_P(
     Stores, ValidateChase,
-    testing::Values(BadProgram{"steps[1].kind must not be store in spaces other than global",
+    testing::Values(BadProgram{"steps[1].kind may be store only in the spaces global",
                                storing([](ChaseProgram& p) { p.arrays[0].space = Space::kReadOnly; })},
-                    BadProgram{"steps[1].kind must not be store in spaces other than global",
+                    BadProgram{"steps[1].kind may be store only in the spaces global",
                                storing([](ChaseProgram& p) { p.arrays[0].space = Space::kShared; })},
-                    BadProgram{"steps[1].kind must not be store unless order is sequential",
+                    BadProgram{"steps[1].kind may be store only if order is sequential",
                                storing([](ChaseProgram& p) { p.arrays[0].order = Order::kReversed; })},
-                    BadProgram{"steps[1].kind must not be store unless order is sequential",
+                    BadProgram{"steps[1].kind may be store only if order is sequential",
                                storing([](ChaseProgram& p) { p.arrays[0].second_order = Order::kShuffled; })},
                     BadProgram{"steps[1].kind must not be store if elements are listed", storing([](ChaseProgram& p) {
                                  p.arrays[0].elements = {0, 1, 2};

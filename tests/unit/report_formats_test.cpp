@@ -213,11 +213,9 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
 // A value of 31.2 beside a minimum of 31.7: these are from different loads.
 TEST(Formats, ALatencySaysThatItsDetailsAreOfOtherLoads) {
   const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
-  EXPECT_THAT(to_markdown(topology),
-              HasSubstr("(minimum, maximum and the figures between them are from loads timed one by one"));
-  EXPECT_THAT(
-      to_html(topology),
-      HasSubstr("Note on the details: minimum, maximum and the figures between them are from loads timed one by one"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr("(minimum, percentiles and maximum are from loads timed one by one"));
+  EXPECT_THAT(to_html(topology),
+              HasSubstr("Note on the details: minimum, percentiles and maximum are from loads timed one by one"));
   EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all from the same loads
 }
 

@@ -12,10 +12,11 @@ namespace gputopo::cuda {
 void check_blocks(const ClusterProgram& program, const std::vector<BlockRecord>& blocks, const std::string& kernel) {
   for (const BlockRecord& block : blocks) {
     if (block.error == kChainLost) {
-      throw DeviceError(fmt::format("{}: {}", kernel,
-                                    program.op == ClusterOp::kBulkCopy
-                                        ? "a bulk copy did not complete"
-                                        : "a load returned a value that is not in any block's shared memory"));
+      throw DeviceError(fmt::format(
+          "{}: {}", kernel,
+          program.op == ClusterOp::kBulkCopy
+              ? "a bulk copy did not complete; the memory may be faulty"
+              : "a load returned a value that is not in any block's shared memory; the memory may be faulty"));
     }
     check_start(block, kernel, blocks.size());
   }

@@ -128,10 +128,10 @@ std::unique_ptr<Device> open_mig_instance(const std::string& uuid) {
     driver->check(driver->device_get(&device, ordinal), fmt::format("cuDeviceGet({})", ordinal));
     if (driver->mig_uuid(device) == uuid) return open_cuda_device(ordinal);
   }
-  throw DeviceError(fmt::format(
-      "the driver does not show {} to this process: set CUDA_VISIBLE_DEVICES={} before the process starts, and "
-      "see 'gputopo list'",
-      uuid, uuid));
+  throw DeviceError(
+      fmt::format("the driver does not show {} to this process: start gputopo with CUDA_VISIBLE_DEVICES={}, or choose "
+                  "another device ('gputopo list')",
+                  uuid, uuid));
 }
 
 std::vector<DeviceListing> list_cuda_devices(std::string& problem) {

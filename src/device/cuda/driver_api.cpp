@@ -113,7 +113,7 @@ std::string explain_failure(Status status, int driver_version, const std::string
                  : fmt::format("driver too old: gputopo needs CUDA {} or later; update the NVIDIA driver",
                                version_text(kOldestDriver));
     case kErrorUnsupportedPtxVersion:
-      return "the driver cannot compile for this GPU: update the NVIDIA driver";
+      return "the driver cannot compile kernels for this GPU: update the NVIDIA driver";
     case kErrorDeviceUnavailable:
       return "another process holds this GPU in exclusive mode, or the GPU does not respond: see nvidia-smi";
     case kErrorInvalidDevice:
@@ -124,7 +124,7 @@ std::string explain_failure(Status status, int driver_version, const std::string
       return "a kernel exceeded the time limit of a GPU that drives a display: use another GPU or stop the display "
              "server";
     case kErrorSystemNotReady:
-      return "the system is not ready: start nvidia-fabricmanager (NVSwitch systems need it) and wait for it";
+      return "the system is not ready: start nvidia-fabricmanager (NVSwitch systems need it), and wait until it runs";
     case kErrorSystemDriverMismatch:
       return "libcuda.so.1 and the nvidia kernel module have different versions: reboot, or reload the module";
     case kErrorCompatNotSupportedOnDevice:

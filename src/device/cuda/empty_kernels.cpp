@@ -15,7 +15,8 @@ void require_graphs(const Driver& driver) {
   const bool has_all = driver.graph_create != nullptr && driver.graph_add_kernel_node != nullptr &&
                        driver.graph_instantiate != nullptr && driver.graph_launch != nullptr &&
                        driver.graph_exec_destroy != nullptr && driver.graph_destroy != nullptr;
-  if (!has_all) throw NotSupportedError("this NVIDIA driver does not support kernel graphs; update it to CUDA 12");
+  if (!has_all)
+    throw NotSupportedError("this NVIDIA driver does not support CUDA graphs; update it to one for CUDA 12");
 }
 
 class Graph : public launch::LaunchGraph {

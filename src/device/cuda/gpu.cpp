@@ -333,7 +333,7 @@ void Gpu::copy_to_bank(const Module& module, launch::Address image, std::uint64_
 
 void Gpu::check(const ChaseProgram& program) const {
   if (program.l2_fetch_bytes != 0 && !info_.l2_fetch_limit_bytes) {
-    throw NotSupportedError("this GPU or its driver has no adjustable limit on the L2 fetch granularity");
+    throw NotSupportedError("this GPU or its driver cannot limit the L2 fetch granularity");
   }
   for (const ChaseArray& array : program.arrays) {
     if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {

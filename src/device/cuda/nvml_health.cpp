@@ -16,7 +16,7 @@ struct Cause {
 constexpr Cause kCauses[] = {{0x04, "the power limit", nullptr},
                              {0x20 | 0x40, "the temperature", "thermal"},
                              {0x80, "the power supply (power brake)", "power brake"},
-                             {0x08, "the hardware (heat or power)", "hardware"}};
+                             {0x08, "a hardware slowdown (heat or power)", "hardware"}};
 
 std::string slowdown_of(std::uint64_t reasons) {
   std::string text;
@@ -96,7 +96,7 @@ std::string throttle_warning(std::uint64_t reasons) {
   for (const Cause& cause : kCauses) {
     if ((reasons & cause.bits) == 0) continue;
     return fmt::format(
-        "{} lowers this GPU's clocks: latencies in ns are longer and bandwidths lower than they could be; see "
+        "{} lowers this GPU's clocks: latencies in ns are longer, and bandwidths lower, than at the full clock; see "
         "nvidia-smi -q -d PERFORMANCE",
         cause.text);
   }

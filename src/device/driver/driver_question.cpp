@@ -153,7 +153,7 @@ std::string DriverQuestion::read_until_end(bool& is_late) {
 
 std::string DriverQuestion::problem_of(bool is_late) {
   const std::string name = *call_->load() == '\0' ? "the driver" : call_->load();
-  constexpr const char* kLeftOut = "so its GPUs are left out";
+  constexpr const char* kLeftOut = "so gputopo omits this driver's GPUs";
   if (is_late) {
     return fmt::format(
         "{}: {} has not returned for {:.1f} s, {}: the GPU or its driver hangs; see the kernel log (dmesg), and reset "

@@ -28,7 +28,7 @@ struct Bounds {
     require(value <= most, fmt::format("{}.{}", prefix, name), "{} is more than {}", value, most);
   }
   void operator()(std::string_view name, double value) const {
-    require(std::isfinite(value) && value > 0, fmt::format("{}.{}", prefix, name), "{} is not more than zero", value);
+    require(std::isfinite(value) && value > 0, fmt::format("{}.{}", prefix, name), "{} is not greater than 0", value);
     require(value <= limits::kMaxClockMhz, fmt::format("{}.{}", prefix, name), "{} is more than {}", value,
             limits::kMaxClockMhz);
   }
@@ -58,8 +58,7 @@ void check_sms(const DeviceInfo& info, const std::string& prefix) {
   if (!info.physical_sm_ids) return;
   const auto& ids = *info.physical_sm_ids;
   const std::string field = prefix + ".physical_sm_ids";
-  require(ids.size() == info.sm_count, field, "has {} entries, not one for each of the {} SMs", ids.size(),
-          info.sm_count);
+  require(ids.size() == info.sm_count, field, "has {} entries, but the GPU has {} SMs", ids.size(), info.sm_count);
   require(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end(), field,
           "is not strictly ascending");
 }
@@ -77,8 +76,8 @@ void check_slices(std::optional<std::uint32_t> own, std::optional<std::uint32_t>
 void check_info(const DeviceInfo& info, const std::string& prefix) {
   check_sms(info, prefix);
   const auto& choices = info.carve_outs_bytes;
-  require(choices.size() <= limits::kMaxCarveOuts, prefix + ".carve_outs_bytes", "has {} entries, more than {}",
-          choices.size(), limits::kMaxCarveOuts);
+  require(choices.size() <= limits::kMaxCarveOuts, prefix + ".carve_outs_bytes",
+          "has {} entries, but at most {} are allowed", choices.size(), limits::kMaxCarveOuts);
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
           prefix + ".carve_outs_bytes", "is not strictly ascending");
   if (info.max_grid_blocks) {
@@ -93,7 +92,7 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
   check_slices(instance.compute_slices, instance.compute_slices_of_gpu, prefix + ".instance_compute_slices");
   check_slices(instance.memory_slices, instance.memory_slices_of_gpu, prefix + ".instance_memory_slices");
   if (info.memory_bus_bits) {
-    require(*info.memory_bus_bits > 0, prefix + ".memory_bus_bits", "{} is not more than zero", *info.memory_bus_bits);
+    require(*info.memory_bus_bits > 0, prefix + ".memory_bus_bits", "{} is not greater than 0", *info.memory_bus_bits);
   }
   if (info.max_threads_per_block) {
     require(*info.max_threads_per_block >= info.warp_size, prefix + ".max_threads_per_block",

@@ -21,7 +21,7 @@ void require_graphs(const Runtime& runtime) {
                        runtime.stream_begin_capture != nullptr && runtime.stream_end_capture != nullptr &&
                        runtime.graph_instantiate != nullptr && runtime.graph_launch != nullptr &&
                        runtime.graph_exec_destroy != nullptr && runtime.graph_destroy != nullptr;
-  if (!has_all) throw NotSupportedError("this ROCm runtime does not support kernel graphs; update it to ROCm 6");
+  if (!has_all) throw NotSupportedError("this ROCm runtime does not support HIP graphs; update it to ROCm 6");
 }
 
 void launch_on(const Runtime& runtime, FunctionHandle kernel, StreamHandle stream, void** arguments) {

@@ -106,8 +106,8 @@ void Gpu::read_wall_clock() {
         runtime_->version_text()));
   }
   wall_clock_warning_ = fmt::format(
-      "{} does not report the frequency of the GPU's wall clock; measured with the host's clock, the "
-      "frequency is {:.2f} MHz to within {:.2f}%, so clocks, times in ns and bandwidths have at least that error",
+      "{} does not report the frequency of the GPU's wall clock; according to the host's clock, the frequency is "
+      "{:.2f} MHz with an error of up to {:.2f}%, so clocks, times in ns and bandwidths have at least this error",
       runtime_->version_text(), wall_clock_khz_ / 1e3, 100 * error);
 }
 
@@ -206,8 +206,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
-  if (program.l2_fetch_bytes != 0)
-    throw NotSupportedError("AMD GPUs have no adjustable limit on the L2 fetch granularity");
+  if (program.l2_fetch_bytes != 0) throw NotSupportedError("AMD GPUs cannot limit the L2 fetch granularity");
   for (const ChaseArray& array : program.arrays) check_space(array.space);
   for (const ChaseStep& step : program.steps) {
     if (step.kind == StepKind::kAtomic) throw NotSupportedError("gputopo runs chains of atomics only on NVIDIA GPUs");
@@ -319,8 +318,8 @@ std::vector<std::string> Gpu::warnings() const {
   if (mhz > 0 && mhz < launch::kMinClockShare * info_.sm_clock_max_mhz.value_or(0)) {
     const std::string cause = throttle_reason(sysfs_root(), info_.pci_address);
     lines.push_back(
-        fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
-                    "could be; see rocm-smi -a",
+        fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer, and bandwidths lower, than at "
+                    "the full clock; see rocm-smi -a",
                     mhz, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", limited by " + cause));
   }
   return lines;

@@ -24,14 +24,15 @@ BlockSpan span_of(const std::vector<WarpRecord>& warps, std::size_t first, std::
 
 void check_start(const BlockRecord& block, const std::string& kernel, std::size_t blocks) {
   if (block.error != kStartedApart) return;
-  throw DeviceError(
-      fmt::format("{}: {} blocks did not start together; is another program using this GPU?", kernel, blocks));
+  throw DeviceError(fmt::format(
+      "{}: {} blocks did not start together; another program may be using this GPU: try again", kernel, blocks));
 }
 
 void check_blocks(const std::vector<BlockRecord>& blocks, const std::string& kernel) {
   for (const BlockRecord& block : blocks) {
     if (block.error == kChainLost)
-      throw DeviceError(fmt::format("{}: a pointer of the chain led outside the working set", kernel));
+      throw DeviceError(
+          fmt::format("{}: a pointer of the chain led outside the working set; the memory may be faulty", kernel));
     check_start(block, kernel, blocks.size());
   }
 }

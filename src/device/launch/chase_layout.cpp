@@ -75,9 +75,9 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
     }
   }
   if (constant_bytes > kConstantBankBytes) {
-    throw NotSupportedError(
-        fmt::format("the constant arrays need {} bytes (each is rounded up to a multiple of {}); the bank has {} bytes",
-                    constant_bytes, kConstantAlignment, kConstantBankBytes));
+    throw NotSupportedError(fmt::format(
+        "the constant arrays need {} bytes (each is rounded up to a multiple of {}); the constant bank has {} bytes",
+        constant_bytes, kConstantAlignment, kConstantBankBytes));
   }
   layout.constant_bytes = constant_bytes;
   layout.constant_offset = round_up(layout.data_bytes, kArrayAlignment);

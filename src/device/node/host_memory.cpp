@@ -82,7 +82,9 @@ HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_no
   }
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    throw DeviceMemoryError(fmt::format("the host could not allocate {} MiB of memory for transfers", bytes >> 20));
+    throw DeviceMemoryError(fmt::format(
+        "the host could not allocate {} MiB of memory for transfers; free some, or raise the limit (ulimit -v)",
+        bytes >> 20));
   }
   data_ = static_cast<std::byte*>(memory);
   bytes_ = bytes;

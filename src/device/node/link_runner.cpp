@@ -57,8 +57,8 @@ class LinkRunner : public Links {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (!cannot_hold_) return {};
     return {
-        "the driver cannot delay transfers until all are queued: the times of small or simultaneous copies include the "
-        "host's driver calls"};
+        "the driver cannot delay transfers until all are queued, so the times of small or simultaneous copies include "
+        "the host's driver calls"};
   }
 
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }

@@ -248,7 +248,7 @@ void check_node(const NodeInfo& info) {
     }
   }
   if (info.peers.size() > info.gpus.size() * info.gpus.size())
-    refuse("peers", "has more entries than there are pairs of GPUs");
+    refuse("peers", "has more entries than the node has pairs of GPUs");
   for (std::size_t i = 0; i < info.peers.size(); ++i) {
     const PeerLink& peer = info.peers[i];
     if (peer.from >= info.gpus.size() || peer.to >= info.gpus.size() || peer.from == peer.to) {

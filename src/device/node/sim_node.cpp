@@ -120,8 +120,8 @@ NodeSpec parse_node(std::string_view text) {
   check_node(spec.info);
   spec.segments = read_segments(root);
   const Json& paths = list_member(root, "paths", "");
-  if (paths.size() > limits::kMaxNodeGpus * limits::kMaxNodeGpus)
-    refuse("paths", "has more entries than a node has pairs of places");
+  constexpr std::size_t kMaxPaths = limits::kMaxNodeGpus * limits::kMaxNodeGpus;
+  if (paths.size() > kMaxPaths) refuse("paths", fmt::format("has more than {} entries", kMaxPaths));
   for (std::size_t i = 0; i < paths.size(); ++i) {
     spec.paths.push_back(read_path(paths[i], item_of("paths", i), spec.segments));
   }

@@ -206,8 +206,7 @@ void decode_entry(const SortedJson& entry, std::size_t index, Recording& recordi
   const Place place{&list, {}, index};
   read(item(entry, 0, place), {&place, {}, 0}, text);
   const SortedJson& encoded = item(entry, 1, place);
-  if (!encoded.is_array() || encoded.empty())
-    refuse({&place, {}, 1}, "must be a list of at least one result or error that the device returned");
+  if (!encoded.is_array() || encoded.empty()) refuse({&place, {}, 1}, "must be a list of at least one result or error");
   const Program program = parse_recorded(text);
   std::vector<RecordedAnswer>& answers = recording.answers[text];
   for (std::size_t i = 0; i < encoded.size(); ++i) {

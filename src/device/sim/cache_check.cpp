@@ -41,7 +41,7 @@ void check_victims(const CacheSpec& cache, const std::string& field) {
   const std::string name = field + ".victim_weights";
   require(cache.replacement == Replacement::kRandom, name, "are allowed only with random replacement");
   require(cache.set_ways.empty() && cache.ways == cache.victim_weights.size() && !cache.unified, name,
-          "has {} weights; it must have one per way, and is not allowed for a unified cache or with set_ways",
+          "has {} weights; it must have one per way, and must be omitted for a unified cache or if set_ways is given",
           cache.victim_weights.size());
   const std::uint64_t sum = std::accumulate(cache.victim_weights.begin(), cache.victim_weights.end(), std::uint64_t{0});
   require(sum >= 1 && sum <= kMaxWeight, name, "the sum {} is not between 1 and {}", sum, kMaxWeight);

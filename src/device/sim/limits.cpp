@@ -172,7 +172,7 @@ void Limits::check_shared_per_sm(std::uint64_t bytes) const {
   if (!limit && !info_.carve_outs_bytes.empty()) limit = info_.carve_outs_bytes.back();
   if (limit && bytes > *limit) {
     throw NotSupportedError(
-        fmt::format("{} bytes of shared memory exceed the {} bytes of an SM of {}", bytes, *limit, info_.name));
+        fmt::format("{} bytes of shared memory exceed the {} bytes that an SM of {} has", bytes, *limit, info_.name));
   }
 }
 

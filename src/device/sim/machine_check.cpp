@@ -235,7 +235,7 @@ void check_distances(const MachineSpec& spec) {
     require_overhead(spec.tpc_distances_cycles[i], fmt::format("tpc_distances_cycles[{}]", i));
   }
   require(spec.tpc_distances_cycles.size() <= spec.info.sm_count, "tpc_distances_cycles",
-          "has {} values, more than the {} SMs", spec.tpc_distances_cycles.size(), spec.info.sm_count);
+          "has {} values, but the GPU has only {} SMs", spec.tpc_distances_cycles.size(), spec.info.sm_count);
 }
 
 void check_memory(const MachineSpec& spec) {
@@ -281,8 +281,8 @@ void check_machine(const MachineSpec& spec) {
     require_not_negative(spec.slices->position_cycles, "slices.position_cycles");
     require_not_negative(spec.slices->tpc_cycles, "slices.tpc_cycles");
   }
-  require(spec.sms_near_first_partition <= spec.info.sm_count, "sms_near_first_partition", "{} is more than the {} SMs",
-          spec.sms_near_first_partition, spec.info.sm_count);
+  require(spec.sms_near_first_partition <= spec.info.sm_count, "sms_near_first_partition",
+          "{} is more than the {} SMs of the GPU", spec.sms_near_first_partition, spec.info.sm_count);
 }
 
 }  // namespace gputopo::sim

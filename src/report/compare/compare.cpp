@@ -126,11 +126,11 @@ void add_notes(const SideNames& names, Comparison& result) {
   const Topology& first = *result.first;
   const Topology& second = *result.second;
   if (first.name != second.name || first.vendor != second.vendor) {
-    result.other_devices.push_back(
-        fmt::format("different GPUs: {} is from {}, {} from {}", names.first, first.name, names.second, second.name));
+    result.other_devices.push_back(fmt::format("the GPUs differ: {} is from {}, and {} is from {}", names.first,
+                                               first.name, names.second, second.name));
   }
   if (first.simulated != second.simulated) {
-    result.other_devices.push_back(fmt::format("{} is from a SIMULATED GPU, {} is not",
+    result.other_devices.push_back(fmt::format("{} is from a SIMULATED GPU, but {} is not",
                                                first.simulated ? names.first : names.second,
                                                first.simulated ? names.second : names.first));
   } else if (first.simulated) {

@@ -261,7 +261,7 @@ Markup pipes_svg(const Topology& topology) {
     text += svg_text(4, kTop + begin + length / 2 + 4, "small strong", block.name);
   }
   text += svg_text(4, kTop + side + 18, "small faint",
-                   "framed: one unit; dark: no faster together than in sequence; dashed: undecided");
+                   "framed: shared unit; dark: no faster together than in sequence; dashed: undecided");
   return text + "</svg>\n";
 }
 

@@ -158,8 +158,8 @@ class Lines {
     }
     const double kib = (sizes.front() + carve_outs.front()) / kBytesPerKib;
     comment(
-        fmt::format("measured for L1 and shared memory together: {:.1f} KiB; rounded to a multiple of 32 KiB, which "
-                    "is the size of L1 that the tuner writes",
+        fmt::format("L1 and shared memory together measure {:.1f} KiB; the value is rounded to a multiple of 32 KiB, "
+                    "which is the size of L1 that the tuner writes",
                     kib));
     give(kKey, static_cast<std::int64_t>(std::lround(kib / kUnitKib) * static_cast<long>(kUnitKib)));
   }
@@ -173,7 +173,8 @@ class Lines {
     const auto near = number_of(topology_, nearer, AttributeId::kLatency);
     if (!far || !near) return lack(key, why_not(far ? nearer : farther, AttributeId::kLatency));
     if (*far < *near || *far > 1e9)
-      return lack(key, "the farther level's latency is below the nearer level's, or above 1e9 cycles");
+      return lack(key, fmt::format("the latency of {} is less than that of {}, or more than 1e9 cycles",
+                                   to_string(farther), to_string(nearer)));
     give(key, std::llround(*far - *near));
   }
   void latencies() {
@@ -213,9 +214,9 @@ class Lines {
                                                                   {"-gpgpu_cache:il1", ElementId::kIcacheL1},
                                                                   {"-gpgpu_tex_cache:l1", ElementId::kTexture}};
     for (const auto& [key, element] : kCaches) {
-      lack(key, fmt::format(
-                    "the misses that this cache keeps in flight (MSHRs, queues) are not measured; known about {}: {}",
-                    to_string(element), geometry(element)));
+      lack(key, fmt::format("the number of misses that this cache keeps in flight (MSHRs, queues) is not measured; "
+                            "known about {}: {}",
+                            to_string(element), geometry(element)));
     }
   }
 

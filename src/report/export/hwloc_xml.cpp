@@ -74,8 +74,8 @@ class Writer {
   [[nodiscard]] Units units_of() const {
     const std::int64_t count = report::needed(topology_, kHwlocFormat, AttributeId::kSmCount);
     if (count < 1 || count > limits::kMaxSms) {
-      throw FormatError(
-          fmt::format("{} needs compute.sm_count from 1 to {}, not {}", kHwlocFormat, limits::kMaxSms, count));
+      throw FormatError(fmt::format("{} needs compute.sm_count from 1 to {}, but the report has {}", kHwlocFormat,
+                                    limits::kMaxSms, count));
     }
     std::set<std::uint32_t> units;
     const Attribute* physical = find(topology_.compute, AttributeId::kPhysicalSmIds);

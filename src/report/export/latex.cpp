@@ -108,8 +108,9 @@ constexpr AttributeId kColumns[] = {AttributeId::kSize,    AttributeId::kLineSiz
                                     AttributeId::kLatency, AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth};
 
 std::string table(const Topology& topology) {
-  std::string caption = fmt::format("Memory hierarchy of {}, measured by {}, with half-widths of the 95\\% intervals.",
-                                    latex(topology.name), latex(topology.generator));
+  std::string caption =
+      fmt::format("Memory hierarchy of {}, measured by {}, with half-widths of the 95\\% confidence intervals.",
+                  latex(topology.name), latex(topology.generator));
   if (topology.simulated) caption += " \\textbf{SIMULATED}: values of a simulated GPU.";
   if (!topology.complete) caption += " \\textbf{INCOMPLETE}: the discovery ended early.";
   std::string text = fmt::format(

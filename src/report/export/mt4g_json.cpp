@@ -164,8 +164,8 @@ SortedJson sm_cache_json(const Topology& topology, ElementId element) {
 std::int64_t needed_int(const Topology& topology, AttributeId attribute, std::int64_t least = 0) {
   const std::int64_t number = report::needed(topology, kMt4gJsonFormat, attribute);
   if (number < least || number > kMostInt) {
-    throw FormatError(fmt::format("{} needs {} from {} to {}, not {}", kMt4gJsonFormat, to_string(attribute), least,
-                                  kMostInt, number));
+    throw FormatError(fmt::format("{} needs {} from {} to {}, but the report has {}", kMt4gJsonFormat,
+                                  to_string(attribute), least, kMostInt, number));
   }
   return number;
 }

@@ -37,7 +37,7 @@ class Target {
     limits();
     memories();
     capability();
-    comment("not known to gputopo: block_dim_limit_*, scalar_unit_description, matrix_unit_description");
+    comment("gputopo does not know block_dim_limit_*, scalar_unit_description and matrix_unit_description");
     text_ += fmt::format("}}\nplatform_name: \"{}\"\ndnn_version_info {{\n}}\ndevice_description_str: {}\n",
                          is_amd_ ? "ROCM" : "CUDA", in_quotes(topology_.name));
     return text_;

@@ -126,7 +126,7 @@ SampleTable read_samples(const Node& node) {
 Value read_value(const Node& node, const std::string& name) {
   Value value = node.value();
   if (std::holds_alternative<std::monostate>(value))
-    node.fail("a value; an attribute without one needs the source 'unavailable' and a reason");
+    node.fail("a value; an attribute without a value needs the source 'unavailable' and a reason");
   const AttributeInfo* info = find_attribute(name);
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (info != nullptr && info->quantity == Quantity::kUnitGroups && texts != nullptr && texts->empty()) {

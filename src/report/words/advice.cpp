@@ -144,13 +144,13 @@ std::string banks(const Topology& topology, Grounds& grounds) {
   const Attribute* cost = grounds.attribute(memory, AttributeId::kConflictCost);
   if (!banks || !width || cost == nullptr || !cost->number() || !(*banks > 0) || !(*width > 0)) return "";
   std::string text = fmt::format(
-      "At a stride of {}, all lanes access the same one of {} banks, and each lane after the first costs {}: "
-      "pad such rows by {}.",
+      "At a stride of {}, all lanes access the same bank (of {}), and each lane after the first costs {}: pad such "
+      "rows by {}.",
       bytes(*banks * *width), significant(*banks, 6), value_text(*cost), bytes(*width));
   const std::optional<double> free = detail_of(cost, "conflict_free_cycles");
   const std::optional<double> worst = detail_of(cost, "worst_cycles");
   if (free && worst) {
-    text += fmt::format(" A load without conflicts takes {} cycles, the worst case {}.", significant(*free, 4),
+    text += fmt::format(" A load takes {} cycles without conflicts, and {} in the worst case.", significant(*free, 4),
                         significant(*worst, 4));
   }
   return text;

@@ -48,11 +48,11 @@ void require_pair(const Topology& full, const Topology& instance, const Shares& 
         "instance to --instance");
   }
   if (full.vendor != instance.vendor || full.architecture != instance.architecture) {
-    throw UsageError(fmt::format("the reports describe two kinds of GPU: {} and {}", full.name, instance.name));
+    throw UsageError(fmt::format("the reports describe different kinds of GPU: {} and {}", full.name, instance.name));
   }
   if (shares.sms.value_or(1) > 1) {
     throw UsageError(
-        fmt::format("the instance has more SMs than {}: the reports describe two kinds of GPU", full.name));
+        fmt::format("the instance has more SMs than {}: the reports describe different kinds of GPU", full.name));
   }
 }
 
@@ -104,7 +104,7 @@ Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shar
   if (kind == SharedOut::kUnknown) {
     return unavailable(
         Reason::kNotSupported,
-        "the value lists SM numbers, and an instance has its own: measure the value inside the instance");
+        "the value lists SM numbers, which differ inside an instance: measure the value inside the instance");
   }
   const std::optional<double> share = kind == SharedOut::kBySms    ? shares.sms
                                       : kind == SharedOut::kByDies ? shares.compute
@@ -171,7 +171,7 @@ Topology instance_of(const Topology& full, const Topology& instance) {
   view.complete = full.complete && instance.complete;
   view.warnings.push_back(
       fmt::format("values that were not measured in the instance are from a report of the whole GPU ({}, {}): sums "
-                  "over the GPU are scaled to the instance's share (inferred), other values are unchanged",
+                  "over the GPU are scaled to the instance's share (inferred), and other values are unchanged",
                   full.name, full.timestamp));
   return view;
 }

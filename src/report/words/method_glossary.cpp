@@ -23,8 +23,8 @@ constexpr MethodWords kMethods[] = {
      "The capacity of a partitioned L2 that one SM can use. It is not known whether the partitions keep copies of one "
      "another's lines."},
     {"resident_backwards", "cache_sizes",
-     "A footprint of several times the capacity is walked once and then read backwards. The size is the bytes at "
-     "all positions that still hit."},
+     "A footprint of several times the capacity is walked once and then read backwards. The size is the number of "
+     "bytes at the positions that still hit."},
     {"packed_places", "cache_sizes",
      "The largest set of lines, at any addresses, that stay resident together. Lines are added one by one and kept if "
      "all lines still hit."},
@@ -71,13 +71,13 @@ constexpr MethodWords kMethods[] = {
     {"2_x_clock_x_bus_width", "device",
      "Two transfers per clock, times the memory clock, times the bus width. The driver reports the clock and the "
      "width."},
-    {"from_recording", "device", "From the host on which the recording was made."},
+    {"from_recording", "device", "gputopo read the value on the host that made the recording."},
     {"clock64_against_globaltimer", "device",
      "For each measurement program, the SM cycles of its launch are divided by the wall time. The value is the mean "
      "over all programs."},
     {"table_by_compute_capability", "device",
-     "From a table of the values that the vendor documents for each compute capability."},
-    {"table_by_architecture", "device", "From a table of the values that the vendor documents for each architecture."},
+     "A table lists the values that the vendor documents for each compute capability."},
+    {"table_by_architecture", "device", "A table lists the values that the vendor documents for each architecture."},
     {"sm_count_over_xcd_count", "device", "The number of CUs divided by the number of compute dies."},
     {"max_threads_per_sm_over_warp_size", "device",
      "The maximum number of threads per SM divided by the number of threads per warp."},
@@ -123,8 +123,8 @@ constexpr MethodWords kMethods[] = {
     {"line_of_constants_beside_code", "instruction_caches",
      "Code and constants share this cache, so the value is the line size of the constant cache."},
     {"slope_of_edge", "instruction_caches",
-     "Each line beyond the capacity makes all lines of its set miss. The ways follow from how fast the misses grow "
-     "with the code."},
+     "Each line beyond the capacity makes all lines of its set miss. The number of ways follows from how fast the "
+     "misses grow with the code."},
     {"eviction_by_constants", "instruction_caches",
      "Code fills the cache, constants are walked, and the code runs again. If it misses, code and constants share the "
      "cache."},
@@ -156,8 +156,8 @@ constexpr MethodWords kMethods[] = {
     {"atomics_of_all_warps", "load",
      "All warps add to their own words at once. The value is the median over several placements of these words."},
     {"littles_law", "load",
-     "More and more warps load until the throughput stops growing. The latency is the loads in flight divided by the "
-     "loads per cycle."},
+     "More and more warps load until the throughput stops growing. The latency is the number of loads in flight "
+     "divided by the loads per cycle."},
     {"chain_of_operations", "operations", "One warp runs a chain in which each operation waits for the previous one."},
     {"chains_for_two_seconds", "units",
      "All SMs run the fastest operation of the type for two seconds. The value is the rate after the first second."},
@@ -200,8 +200,8 @@ constexpr MethodWords kMethods[] = {
      "Memory is read while other memory is written, and while a footprint that fits in L2 is written. The rates show "
      "whether all writes go to memory."},
     {"write_bandwidth_against_memory", "stores",
-     "Writes to a footprint that fits in the cache are sustained faster than the levels behind the cache can accept "
-     "them, so the cache does not pass on every write."},
+     "The cache sustains writes to a footprint that fits in it at a higher throughput than the levels behind it "
+     "accept, so it does not pass on every write."},
     {"minimal_conflict_sets", "structure",
      "The smallest sets of lines that evict one another. Each has one line more than the cache has ways."},
     {"ways_of_code_beside_constants", "structure",
@@ -220,7 +220,7 @@ constexpr MethodWords kMethods[] = {
      "One random line is loaded in each block of memory, for several block sizes. The fraction of loads that miss is "
      "largest if a block is exactly the range that one entry covers."},
     {"misses_per_page_beyond", "tlb",
-     "The ways follow from the number of additional misses with each page beyond the reach."},
+     "The number of ways follows from the number of misses that each page beyond the reach adds."},
     {"same_lines_apart_and_together", "tlb",
      "The same lines are loaded in two orders. If the lines of each page are loaded far apart, every load misses. If "
      "they are loaded one after another, only the first load of each page misses."},
@@ -229,7 +229,8 @@ constexpr MethodWords kMethods[] = {
     {"co_resident_blocks", "units",
      "More blocks than fit are launched, and each stays for a while. Blocks that are on the SM at the same time are "
      "resident."},
-    {"warp_scaling", "units", "As long as each warp has its own scheduler, N warps do N times as much as one warp."},
+    {"warp_scaling", "units",
+     "As long as each warp has its own scheduler, N warps have N times the throughput of one warp."},
     {"readings_in_a_row", "units",
      "Each SM reads its clock and the timer repeatedly. The value is the step by which the readings advance."},
     {"clocks_at_one_moment", "units",

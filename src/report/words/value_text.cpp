@@ -143,9 +143,8 @@ std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& at
 
 std::string details_note(const Attribute& attribute) {
   const bool is_of_others = attribute.method == "untimed_chain" && attribute.find_detail("minimum_cycles") != nullptr;
-  return is_of_others ? "minimum, maximum and the figures between them are from loads timed one by one, minus the "
-                        "timer cost; the value is from an untimed chain, so it may differ from these figures "
-                        "by a cycle"
+  return is_of_others ? "minimum, percentiles and maximum are from loads timed one by one, minus the timer cost; the "
+                        "value is from an untimed chain, so it may differ from them by a cycle"
                       : "";
 }
 

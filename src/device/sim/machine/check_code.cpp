@@ -47,7 +47,7 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
             "{} is less than the cycles of the previous cache of the path ({})", stop.cycles, cycles);
     cycles = stop.cycles;
     require(require_cache(spec, stop.cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; omit this cache, because memory_operand_cycles includes its latency",
+            "'{}' has several partitions; omit this cache, because memory_operand_cycles includes its latency",
             shown(stop.cache));
   }
   constexpr std::uint32_t kMostConstants = 16;
@@ -74,7 +74,7 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
             code.path[i].cycles_per_instruction, cycles);
     cycles = code.path[i].cycles_per_instruction;
     require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; omit this cache, because memory_cycles_per_instruction includes its cost",
+            "'{}' has several partitions; omit this cache, because memory_cycles_per_instruction includes its cost",
             shown(code.path[i].cache));
   }
   require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");

@@ -42,7 +42,7 @@ inline void require_not_negative(double value, const std::string& field) {
 }
 
 inline void require_positive(double value, const std::string& field) {
-  require(std::isfinite(value) && value > 0, field, "{} is not more than zero", value);
+  require(std::isfinite(value) && value > 0, field, "{} is not greater than 0", value);
   require_no_more_than_any(value, field);
 }
 
