@@ -201,7 +201,7 @@ int run_discover(const Options& options, const Print& print) {
   }
   announce(options, device->info(), device_to_open.problem);
   watchdog.restart();
-  const Topology topology = measure(options, *device, interrupted, known);
+  Topology topology = measure(options, *device, interrupted, known);
   known = [&topology](const std::string&) { return topology; };
   // Output may wait for a reader, so this process first releases the GPU for others.
   watchdog.restart(0);

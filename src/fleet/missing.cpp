@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "gputopo/node.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::fleet {

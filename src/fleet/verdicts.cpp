@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 namespace gputopo::fleet {
@@ -38,7 +37,7 @@ bool is_good(const Store& store, const StoredReading& reading) {
 // Adds what the newest run with links says, unless that is the latest run.
 void add_earlier(const Store& store, std::uint32_t gpu, const GpuRuns& runs, Verdicts& verdicts) {
   const auto newest =
-      std::ranges::find_if(runs.all | std::views::reverse, [&](std::size_t run) { return has_links(store, run); });
+      std::find_if(runs.all.rbegin(), runs.all.rend(), [&](std::size_t run) { return has_links(store, run); });
   if (newest == runs.all.rend() || *newest == runs.latest) return;
   const auto timestamp = store.runs()[*newest].timestamp;
   const std::string date = timestamp ? timestamp_text(*timestamp) : "an unknown date";

@@ -100,7 +100,7 @@ void read_operations(const Json& json, Kernel& kernel) {
   const std::string path = "instructions";
   if (!json.is_object()) refuse(path, "is not an object");
   for (const auto& [name, value] : json.items()) {
-    const std::string place = path + "." + name;
+    const std::string place = fmt::format("{}.{}", path, name);
     const double count = Fields::number_of(value, place, 0);
     if (name == kOther) {
       kernel.other_instructions = count;

@@ -111,7 +111,7 @@ void CodeModule::launch(const launch::CodeLaunch& launch, CodeParameters paramet
   const std::string straight = launch.has_lead ? "lead_code" : "code";
   // Kernels of counted steps have the name of their kind.
   const std::string kernel = is_counted(launch.kind) ? std::string(to_string(launch.kind)) : straight;
-  gpu_.run(module_of(launch.kind).function(kernel.c_str()), kernel.c_str(),
+  gpu_.run(module_of(launch.kind).function(kernel.c_str()), kernel,
            {.blocks = launch.blocks,
             .threads = launch.threads,
             .shared_bytes = launch.shared_bytes,

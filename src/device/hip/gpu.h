@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/driver/sysfs.h"
 #include "device/hip/cu_masks.h"
 #include "device/hip/device_wait.h"
 #include "device/hip/gfx_target.h"

@@ -83,9 +83,8 @@ std::vector<Slot> LinkMemory::slots_of(const TransferProgram& program) {
   }
   std::map<Endpoint, LinkAddress> bases;
   // GPUs first, because they report missing memory at once.
-  for (auto needed = bytes.rbegin(); needed != bytes.rend(); ++needed) {
-    bases[needed->first] = reserve(needed->first, needed->second);
-  }
+  std::for_each(bytes.rbegin(), bytes.rend(),
+                [&](const auto& needed) { bases[needed.first] = reserve(needed.first, needed.second); });
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].from += bases[program.transfers[i].from];
     slots[i].to += bases[program.transfers[i].to];

@@ -1,12 +1,15 @@
 // Data caches under load: bandwidths, stores, atomics and loaded latency.
 #include <algorithm>
 
+#include "discover/findings/reported_values.h"
 #include "discover/measure/cache.h"
 #include "discover/measure/general.h"
 #include "discover/measure/step.h"
 #include "probe/bandwidth/bandwidth.h"
 #include "probe/bandwidth/streams.h"
 #include "probe/bandwidth/write_policy.h"
+#include "probe/warps/atomics.h"
+#include "probe/warps/loaded_latency.h"
 
 namespace gputopo {
 namespace {

@@ -24,8 +24,8 @@ SamplingPlan plan_sampling(const SampledArray& array, double cache_elements, std
                            std::uint64_t min_programs, const SampledResidencyParameters& parameters) {
   const double lines = std::max(1.0, cache_elements / array.of_line);
   const double few = std::clamp(parameters.part_of_few_lines * lines, 1.0, parameters.max_of_few_lines);
-  const double of_wanted =
-      std::max(static_cast<double>(wanted_samples / min_programs), parameters.least_samples_of_shared);
+  const std::uint64_t of_program = wanted_samples / min_programs;
+  const double of_wanted = std::max(static_cast<double>(of_program), parameters.least_samples_of_shared);
   const double max_samples =
       array.is_shared ? std::min(of_wanted, parameters.max_samples_of_shared) : parameters.max_samples;
   SamplingPlan plan;

@@ -145,7 +145,7 @@ Decision<std::uint32_t> decide_schedulers(std::span<const WarpRates> operations,
                                           const SchedulerParameters& parameters) {
   Decision<std::uint32_t> decided;
   for (const WarpRates& operation : operations) {
-    const Decision<std::uint32_t> one = schedulers_of(operation, parameters);
+    Decision<std::uint32_t> one = schedulers_of(operation, parameters);
     if (!one.value) return one;
     if (decided.value && *decided.value != *one.value) {
       return {.why_not =
