@@ -66,8 +66,9 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
 
 CommandResult with_hostile(const std::string& hostile, const std::string& arguments) {
   // The runtime of the sanitizers would catch the signal of a crash before gputopo does.
-  const std::string sanitizers = test::kSanitized ? "ASAN_OPTIONS=handle_segv=0 " : "";
-  return test::run_command("env " + sanitizers + "GPUTOPO_PATIENCE=0.5 GPUTOPO_FAKE_HOSTILE=" + hostile +
+  const std::string sanitizers =
+      test::kSanitized ? "ASAN_OPTIONS=handle_segv=0 GPUTOPO_PATIENCE=3" : "GPUTOPO_PATIENCE=0.5";
+  return test::run_command("env " + sanitizers + " GPUTOPO_FAKE_HOSTILE=" + hostile +
                            " timeout 60 " GPUTOPO_BINARY " " + arguments);
 }
 

@@ -14,6 +14,7 @@
 #include "support/command.h"
 #include "support/fake_cuda.h"
 #include "support/fake_hip.h"
+#include "support/sanitized.h"
 
 namespace gputopo {
 namespace {
@@ -173,8 +174,8 @@ CommandResult node_with(const std::string& options, const std::string& commands)
   return test::run_command("env GPUTOPO_PATIENCE=0.5 " GPUTOPO_BINARY " node --node sim:h200x2 --full --quiet " +
                            options +
                            " & node=$!; child=; while [ -z \"$child\" ]; do sleep 0.05; read child rest < "
-                           "/proc/$node/task/$node/children; done; sleep 0.2; " +
-                           commands);
+                           "/proc/$node/task/$node/children; done; sleep " +
+                           (test::kSanitized ? "3; " : "0.2; ") + commands);
 }
 
 TEST(CliNode, AProcessThatIsStoppedIsNotWaitedFor) {
