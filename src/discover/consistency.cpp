@@ -53,7 +53,9 @@ class Checker {
     Attribute* nearer = attribute(nearer_info.name, AttributeId::kLatency);
     Attribute* farther = attribute(to_string(*next), AttributeId::kLatency);
     if (nearer != nullptr && farther != nullptr && *nearer->number() >= *farther->number()) {
-      flag(*farther, fmt::format("latency_out_of_order: not higher than the latency of {}", nearer_info.name));
+      flag(*farther,
+           fmt::format("latency_out_of_order: this latency is not higher than the latency of {}, a nearer level",
+                       nearer_info.name));
     }
   }
 
@@ -96,7 +98,10 @@ class Checker {
       flag(shared, fmt::format("sharing_not_symmetric: shared_with of {} does not list this cache", partner));
     for (const std::string& third : partners_of(shared)) {
       if (third != partner && !has(third))
-        flag(shared, fmt::format("sharing_not_transitive: shared_with of {} does not list {}", partner, third));
+        flag(shared,
+             fmt::format(
+                 "sharing_not_transitive: this cache shares with {0} and {1}, but shared_with of {0} does not list {1}",
+                 partner, third));
     }
   }
 

@@ -168,7 +168,7 @@ Attribute measure_cell(Context& context, ElementId element, AttributeId attribut
   const ElementInfo& info = info_of(element);
   if (context.info().mps_enabled.value_or(false) && depends_on_placement(attribute)) {
     throw probe::Disturbed(
-        fmt::format("this process may share the SMs with other clients of an MPS server: {}", kWithoutMps));
+        fmt::format("this process may share the SMs with other clients of an MPS server; {}", kWithoutMps));
   }
   const Step* step = find_step(info.kind, attribute);
   if (step == nullptr)
@@ -203,15 +203,15 @@ void add_warnings(probe::DeviceSession& bench, Topology& topology) {
   constexpr std::uint64_t kRepeatedOfThousand = 1;
   if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
     topology.warnings.push_back(
-        fmt::format("other programs used this GPU at times, so {} measurement programs were run again; on an idle GPU, "
-                    "the run takes less time",
+        fmt::format("other programs used this GPU during the run, so gputopo repeated {} measurement programs; the run "
+                    "is faster on an idle GPU",
                     bench.programs_repeated()));
   }
   if (bench.info().mps_enabled.value_or(false)) {
     const auto clients = bench.info().mps_clients;
     topology.warnings.push_back(
-        fmt::format("this process is a client of an MPS server (with {} others when it began), which runs several "
-                    "programs at the same time, so other values may be disturbed, too: {}",
+        fmt::format("this process shares the GPU with {} other clients of an MPS server (counted at the start), whose "
+                    "programs may also disturb other values; {}",
                     clients ? fmt::format("{}", *clients) : "an unknown number of", kWithoutMps));
   }
   for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));

@@ -149,7 +149,8 @@ TEST(Mps, AClientMakesNoClaimThatDependsOnThePlaceOfBlocks) {
     EXPECT_EQ(withheld["reason"], "disturbed") << element << "." << attribute;
     EXPECT_THAT(withheld["detail"].get<std::string>(), HasSubstr("MPS"));
   }
-  EXPECT_THAT(report["warnings"].dump(), AllOf(HasSubstr("MPS server (with 3 others"), Not(HasSubstr("unknown"))));
+  EXPECT_THAT(report["warnings"].dump(),
+              AllOf(HasSubstr("with 3 other clients of an MPS server"), Not(HasSubstr("unknown"))));
 }
 
 }  // namespace

@@ -293,7 +293,7 @@ TEST(CapacityDecision, WhereLittleMoreFitsTheSpaceTwoViewsMustAgree) {
 }
 
 TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
-  const Answers answers{.sampled = {}, .not_sampled = "the nearer cache holds nearly all lines"};
+  const Answers answers{.sampled = {}, .not_sampled = "the nearer cache holds nearly all loaded lines"};
   CapacityEvidence evidence = evidence_of_sm(0);
   EXPECT_THAT(views_of(follow(evidence, answers)),
               ElementsAre(CapacityMethod::kResident, CapacityMethod::kFits, CapacityMethod::kSampled));

@@ -52,7 +52,7 @@ TEST(Gpcs, AreNotToldByClocksThatContradictClusters) {
 // Two GPCs whose clocks started together.
 TEST(Gpcs, AreNotOneBecauseTheirClocksAgree) {
   EXPECT_THAT(decide_gpcs({{0, 1, 2, 3}, {4, 5, 6, 7}}, {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9}}).why_not,
-              HasSubstr("parts of one GPC, or two"));
+              HasSubstr("may be one GPC or two"));
 }
 
 // Two copies of clusters of two and of four, in which SMs 0 to 3 read from one another.

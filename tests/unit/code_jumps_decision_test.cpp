@@ -131,7 +131,7 @@ TEST(NearestCode, LiesBetweenWhatFarJumpsFitAndWhatNearOnesExceed) {
 
 TEST(NearestCode, IsNotToldWhereCodeIsFetchedAhead) {
   const JumpCurve near = curve(112, 512, {{0, 30}, {45, 30.5}});
-  EXPECT_THAT(decide_nearest_code(near, far_jumps(), 32768).why_not, HasSubstr("prefetched"));
+  EXPECT_THAT(decide_nearest_code(near, far_jumps(), 32768).why_not, HasSubstr("prefetches"));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(PassStep, ThatNoJumpTakesIsSomethingElse) {
   }
   EXPECT_FALSE(decide_pass_step(passes([](int, int) { return 0; }), kJump).value);
   const auto without_jumps = decide_pass_step(passes([](int blocks, int) { return blocks > 16 ? 10 : 0; }), {});
-  EXPECT_THAT(without_jumps.why_not, HasSubstr("no level"));
+  EXPECT_THAT(without_jumps.why_not, HasSubstr("no latency plateau"));
 }
 
 TEST(PassStep, NeedsLengthsOnEitherSide) {

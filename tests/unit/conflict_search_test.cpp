@@ -183,9 +183,9 @@ TEST(EvictionSearch, TouchesAgainWhereOneTouchEvictsByChanceOnly) {
 
 TEST(EvictionSearch, SaysWhyItFoundNone) {
   const auto always = [](const std::vector<LinePiece>&, std::size_t, std::size_t rounds) { return rounds; };
-  EXPECT_EQ(search_evicting_lines(always, 4096, 1).why_not, "the line misses without any eviction");
+  EXPECT_EQ(search_evicting_lines(always, 4096, 1).why_not, "the tested line misses even if nothing evicts it");
   const auto never = [](const std::vector<LinePiece>&, std::size_t, std::size_t) { return std::size_t{0}; };
-  EXPECT_EQ(search_evicting_lines(never, 4096, 1).why_not, "the lines that evicted this line no longer do");
+  EXPECT_EQ(search_evicting_lines(never, 4096, 1).why_not, "the lines that evicted the tested line no longer evict it");
   // No line can be left out: 4096 lines in 32, 64, 128, 256 and 512 pieces.
   const auto all = [](const std::vector<LinePiece>& pieces, std::size_t, std::size_t rounds) {
     std::uint32_t lines = 0;
@@ -193,7 +193,7 @@ TEST(EvictionSearch, SaysWhyItFoundNone) {
     return lines >= 32 * kSets ? rounds : 0;
   };
   EXPECT_EQ(search_evicting_lines(all, 32 * kSets, 1).why_not,
-            "evicting the line takes more lines than a set can have ways");
+            "evicting the tested line takes more lines than a set can have ways");
 }
 
 }  // namespace

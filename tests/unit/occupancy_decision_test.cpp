@@ -42,7 +42,7 @@ TEST(Registers, TellNothingWhereWarpsAreNeverFewer) {
   EXPECT_FALSE(decide_registers({}, 32, 64, 16).value);
   EXPECT_FALSE(decide_registers(std::vector<RegisterSample>{{32, 64}}, 32, 64, 16).value);
   const auto decision = decide_registers(std::vector<RegisterSample>{{30, 64}, {31, 64}, {32, 64}}, 32, 64, 16);
-  EXPECT_THAT(decision.why_not, HasSubstr("at 0 of the register counts"));
+  EXPECT_THAT(decision.why_not, HasSubstr("at only 0 register counts"));
   // Edges that are far apart say nothing about the unit.
   EXPECT_FALSE(decide_registers(samples_of(256, 8), 32, 64, 16).value);
 }
@@ -73,7 +73,7 @@ TEST(SharedUnit, IsWhatAllEdgesAreMultiplesOf) {
 TEST(SharedUnit, IsNotDecidedWhereHalfOfItWouldLookTheSame) {
   const auto decision = decide_shared_unit(shared_samples(233472, 128, 1024, 10), 1024);
   EXPECT_FALSE(decision.value);
-  EXPECT_THAT(decision.why_not, HasSubstr("would look the same"));
+  EXPECT_THAT(decision.why_not, HasSubstr("fit allocation units of both"));
   EXPECT_FALSE(decide_shared_unit(shared_samples(233472, 128, 1024, 3), 1024).value);
 }
 

@@ -147,7 +147,7 @@ TEST(WholeLines, AreNotThereWhereNearOperandsMiss) {
 TEST(Evicted, IsMostOrNone) {
   EXPECT_EQ(decide_evicted(100, 110, 500).value, false);
   EXPECT_EQ(decide_evicted(100, 480, 500).value, true);
-  EXPECT_THAT(decide_evicted(100, 240, 500).why_not, HasSubstr("too small for most of them"));
+  EXPECT_THAT(decide_evicted(100, 240, 500).why_not, HasSubstr("too small for a shared cache"));
 }
 
 }  // namespace

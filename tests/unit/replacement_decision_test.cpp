@@ -145,7 +145,8 @@ TEST(PolicyDecision, LinesThatFitTellNothing) {
 
 TEST(PolicyDecision, HitsThatAreNotToldFromMissesTellNothing) {
   constexpr Noise kTooMuch{.false_misses = 0.3, .false_hits = 0.3};
-  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("distinguished"));
+  EXPECT_THAT(decide(sequences_of({.kind = PolicyKind::kLru}, 4, kTooMuch), 4),
+              testing::HasSubstr("noise blurs hits and misses"));
 }
 
 // This cache does not see accesses that a nearer cache serves.
@@ -208,7 +209,7 @@ TEST(RandomDecision, BehindAnotherCacheItIsRandomOrNotTold) {
   EXPECT_EQ(decide_random(kAny, kAny, 0, true).value, true);
   const Decision<bool> other = decide_random(shares({0.4, 0.3, 0.2, 0.1}), kAny, 0, true);
   EXPECT_FALSE(other.value);
-  EXPECT_THAT(other.why_not, testing::HasSubstr("behind another cache"));
+  EXPECT_THAT(other.why_not, testing::HasSubstr("because a nearer cache"));
 }
 
 // If hits look like misses, lines that are checked earlier are taken for victims more often.

@@ -135,12 +135,13 @@ TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
 }
 
 TEST(DecidePartitions, OneExperimentAloneIsFlagged) {
-  const Decision<PartitionsFound> found =
-      decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides_reason = "requires at least two SMs"});
+  const Decision<PartitionsFound> found = decide_partitions(
+      {.near_ratio = 2, .by_near_size = 2, .no_sides_reason = "this measurement needs at least two SMs"});
   ASSERT_TRUE(found.value);
   EXPECT_EQ(found.value->partitions, 2);
   EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("two SMs")));
-  EXPECT_FALSE(decide_partitions({.near_ratio = 1.5, .no_sides_reason = "requires at least two SMs"}).value);
+  EXPECT_FALSE(
+      decide_partitions({.near_ratio = 1.5, .no_sides_reason = "this measurement needs at least two SMs"}).value);
 }
 
 }  // namespace

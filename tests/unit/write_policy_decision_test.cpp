@@ -57,7 +57,7 @@ TEST(WriteAllocate, FollowsFromWhereTheStoredLinesAre) {
   ASSERT_TRUE(keeps.value);
   EXPECT_TRUE(keeps.value->allocates);
   EXPECT_EQ(keeps.value->keeps_hits, false);
-  EXPECT_THAT(keeps.basis, HasSubstr("10% of the lines never written, 90% of those written while absent"));
+  EXPECT_THAT(keeps.basis, HasSubstr("10% for lines never written, 90% for lines written while absent"));
 }
 
 TEST(WriteAllocate, SaysNothingOfHalves) {
@@ -91,7 +91,7 @@ TEST(WritePolicy, NeedsLinesThatOnlyL1Holds) {
   EXPECT_THAT(kept_by_l2.why_not, HasSubstr("100% of the lines that were never written"));
   const auto half = decide_passing_on({.in_l1 = 1, .stored_in_l2 = 0.5});
   EXPECT_FALSE(half.value);
-  EXPECT_THAT(half.why_not, HasSubstr("neither nearly all nor nearly none"));
+  EXPECT_THAT(half.why_not, HasSubstr("too few for write-through"));
 }
 
 constexpr double kUnknownPeak = 0;

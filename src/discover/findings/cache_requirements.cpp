@@ -52,10 +52,9 @@ void CacheFindings::require_l1_caching(Space space) {
 void CacheFindings::require_local_misses(const Survey& survey) {
   probe::require_apart_from_memory(survey);
   if (survey.levels.size() != 1 || !session_.has_space(Space::kGlobalBypassL1)) return;
-  throw NotSupportedError(
-      fmt::format("arrays in the {} space have at most {} B, and no load from such an array missed, so the cache is at "
-                  "least that large",
-                  to_string(survey.site.space), survey.site.limit_bytes));
+  throw NotSupportedError(fmt::format(
+      "arrays in the {} space hold at most {} B, and all loads from them hit this cache, so it is at least that large",
+      to_string(survey.site.space), survey.site.limit_bytes));
 }
 
 // A level that includes loads as slow as L2 hits is a mix of L1 and L2. Constants have a separate path to L2.
@@ -66,8 +65,8 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
   const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
   if (survey.levels[level].high_cycles <= of_l2) return;
   throw probe::Inconclusive(
-      fmt::format("loads that bypass L1 take {:.0f} cycles, but loads that take up to {:.0f} cycles look like hits of "
-                  "this cache: some of these apparent hits are L2 hits",
+      fmt::format("loads that bypass L1 take {:.0f} cycles, but apparent hits in this cache take up to {:.0f} cycles, "
+                  "so some of these apparent hits are L2 hits",
                   of_l2, survey.levels[level].high_cycles));
 }
 
@@ -76,7 +75,8 @@ void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t leve
 void CacheFindings::require_l2_behind(const Cache& of_constants) {
   if (!of_constants.was_exceeded()) {
     throw NotSupportedError(
-        "the level behind the second constant cache holds all constants: it may be L2 or a third constant cache");
+        "all constants fit in the level behind the second constant cache, so this level may be L2 or a third constant "
+        "cache");
   }
   if (!session_.has_space(Space::kGlobalBypassL1)) return;
   std::size_t of_l2 = 0;
@@ -90,8 +90,8 @@ void CacheFindings::require_l2_behind(const Cache& of_constants) {
   const std::size_t behind = of_constants.survey->levels.size() - of_constants.last_level - 1;
   if (behind >= of_l2) return;
   throw NotSupportedError(
-      fmt::format("fewer levels are behind the third constant cache ({}) than L2 and memory have ({}): the third "
-                  "constant cache may be a partition of L2",
+      fmt::format("the third constant cache has fewer levels behind it ({}) than L2 and memory have ({}), so it may be "
+                  "a partition of L2",
                   behind, of_l2));
 }
 
@@ -109,8 +109,8 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
   ProbeRunner own = runner();
   if (const auto stride = probe::find_stride_that_stays(own, cache)) {
     throw probe::Inconclusive(
-        fmt::format("neighboring lines share a set, so adjacent lines do not fill the cache: more lines stay "
-                    "resident if they are {} B apart",
+        fmt::format("adjacent lines share a set, so a contiguous footprint does not fill the cache: more lines stay "
+                    "resident at a stride of {} B",
                     *stride));
   }
 }
@@ -121,10 +121,10 @@ void CacheFindings::require_reached_lines(ElementId element) {
   if (located_cache(element).site().reaches_into_lines()) return;
   const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // also if global loads do not show an L1
-  throw probe::Inconclusive(fmt::format(
-      "L1 lines have only {} B, but consecutive words of a thread in local memory are {} B apart; loads of these "
-      "words skip lines, so the footprint of these loads does not show the size of the cache",
-      line->bytes, kLocalStrideBytes));
+  throw probe::Inconclusive(
+      fmt::format("L1 lines have only {} B, but consecutive words of a thread in local memory are {} B apart, so loads "
+                  "of these words skip lines and their footprint does not show the cache size",
+                  line->bytes, kLocalStrideBytes));
 }
 
 // If loads of a survey wait for translation, TLB misses look like a cache level, and the next cache looks like memory.
@@ -138,7 +138,7 @@ void CacheFindings::require_translated_levels(ElementId element) {
       std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), session_.info().l3_bytes.value_or(0));
   if (surveys_.translated_bytes() >= held / kFew) return;
   throw probe::Inconclusive(fmt::format(
-      "loads over more than {} B wait for address translation, and this wait may look like this cache level",
+      "loads spread over more than {} B wait for address translation, and this wait may look like this cache level",
       surveys_.translated_bytes()));
 }
 

@@ -80,13 +80,13 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
   const char* plural = found.levels.size() == 1 ? "" : "s";
   if (const std::optional<double> told = reported_size(session_.info(), info.id).number()) {
     throw probe::Inconclusive(
-        fmt::format("loads that bypass L1 show only {} level{}, so the latency of this cache of {:.0f} B is too close "
-                    "to that of another level",
+        fmt::format("loads that bypass L1 show only {} level{}, because another level has nearly the same latency as "
+                    "this cache of {:.0f} B",
                     found.levels.size(), plural, *told));
   }
-  throw probe::NotPresent(
-      fmt::format("loads that bypass L1 show {} level{} including memory, which leaves none for this cache",
-                  found.levels.size(), plural));
+  throw probe::NotPresent(fmt::format(
+      "loads that bypass L1 show only {} level{}, including memory, so none of these levels can be this cache",
+      found.levels.size(), plural));
 }
 
 std::optional<Cache> CacheFindings::l2_of_textures() {
@@ -195,9 +195,13 @@ void CacheFindings::correct_for_copies(ElementId element, TotalSize& size) {
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    size.flags.push_back(fmt::format("partitions: one SM may see less than the whole cache: {}", error.what()));
+    size.flags.push_back(
+        fmt::format("partitions: the cache may be larger than this size, because one SM may use only part of it: {}",
+                    error.what()));
   } catch (const probe::Inconclusive& error) {
-    size.flags.push_back(fmt::format("partitions: one SM may see less than the whole cache: {}", error.what()));
+    size.flags.push_back(
+        fmt::format("partitions: the cache may be larger than this size, because one SM may use only part of it: {}",
+                    error.what()));
   }
 }
 
@@ -261,8 +265,8 @@ std::uint64_t CacheFindings::shortest_shared_line_bytes() {
     } catch (const probe::NotPresent&) {
       continue;
     } catch (const probe::Inconclusive& error) {
-      session_.log(fmt::format("{}: line size not known, assuming {} B: {}", to_string(element), kShortestLineBytes,
-                               error.what()));
+      session_.log(fmt::format("{}: the line size is unknown, so gputopo assumes {} B: {}", to_string(element),
+                               kShortestLineBytes, error.what()));
       shortest = kShortestLineBytes;
     }
   }

@@ -47,8 +47,8 @@ void CodeFindings::require_none_hidden(std::size_t level) {
   }
   if (const auto bytes = probe::hidden_level_bytes(survey(), level, held)) {
     throw probe::Inconclusive(
-        fmt::format("code of {:.0f} B or more takes less time than the speeds of this level and the next predict: "
-                    "another level is hidden between them",
+        fmt::format("code of {:.0f} B or more runs faster than any mix of hits in this level and the next, so another "
+                    "level is hidden between them",
                     *bytes));
   }
 }

@@ -52,7 +52,7 @@ Value together(const std::string& name, const std::vector<Value>& values) {
 Attribute reported_size(const DeviceInfo& info, ElementId element) {
   const auto* row = std::ranges::find(kReportedSizes, element, &ReportedSize::element);
   if (row == std::end(kReportedSizes) || !(info.*row->bytes)) {
-    return unavailable(Reason::kNotSupported, "not reported by the driver");
+    return unavailable(Reason::kNotSupported, "the driver does not report this value");
   }
   return api_value(static_cast<std::int64_t>(*(info.*row->bytes)), "B");
 }

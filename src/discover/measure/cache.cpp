@@ -91,8 +91,8 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
 void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
   if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
   attribute.flags.emplace_back(
-      "line_size_unknown: global loads do not show the line size; if lines are shorter than 128 B, the loads of a "
-      "thread reach only some of the lines");
+      "line_size_unknown: global loads do not show the L1 line size; if L1 lines are shorter than 128 B, the loads of "
+      "a thread skip some lines");
 }
 
 Attribute size(Context& context, const ElementInfo& element) {
@@ -153,7 +153,7 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
   const Attribute& miss = context.attribute(ElementId::kDevice, AttributeId::kLatency);
   if (!hit.available() || !miss.available()) {
     return unavailable(Reason::kDependency,
-                       fmt::format("needs the latencies of {} and of device memory", element.name));
+                       fmt::format("the latency of {} or of device memory is unknown", element.name));
   }
   Attribute attribute =
       probe::measured({}, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
@@ -192,7 +192,7 @@ void require_served_by_next(Context& context, const Cache& cache, ElementId next
   if (static_cast<std::size_t>(nearest - levels.begin()) <= behind->last_level) return;
   throw probe::Inconclusive(
       fmt::format("loads that miss this cache take {:.0f} cycles, about as long as loads that miss {} ({:.0f} cycles), "
-                  "so they seem to miss both",
+                  "so they seem to miss both caches",
                   missed, to_string(next), nearest->mode_cycles));
 }
 
@@ -233,7 +233,7 @@ Attribute amount(Context& context, const ElementInfo& element) {
     if (next_of(context.vendor(), element.id) == ElementId::kDevice) {
       return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
     }
-    if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "not reported by the driver");
+    if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "the driver does not report this value");
     return api_value(static_cast<std::int64_t>(*context.info().xcd_count), "per GPU");
   }
   const Cache& cache = context.caches.cache_with_size(element.id);
@@ -246,7 +246,7 @@ Attribute amount(Context& context, const ElementInfo& element) {
 Attribute shared_with(Context& context, const ElementInfo& element) {
   static_cast<void>(context.caches.located_cache(element.id));  // throws if the cache is not present
   if (!context.attribute(element.id, AttributeId::kSize).available()) {
-    return unavailable(Reason::kDependency, "needs the size of this cache");
+    return unavailable(Reason::kDependency, "the size of this cache is unknown");
   }
   std::vector<std::string> partners;
   probe::Conditions conditions;
@@ -256,7 +256,8 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
     if (coverage_of(context.vendor(), other->id, AttributeId::kSharedWith) != Coverage::kMeasured) continue;
     const Attribute& size = context.attribute(other->id, AttributeId::kSize);
     if (size.reason == Reason::kNotPresent || size.reason == Reason::kNotSupported) continue;
-    if (!size.available()) return unavailable(Reason::kDependency, fmt::format("needs the size of {}", other->name));
+    if (!size.available())
+      return unavailable(Reason::kDependency, fmt::format("the size of {} is unknown", other->name));
     const CacheFindings::Sharing sharing = context.caches.sharing(element.id, other->id);
     conditions.add(sharing.conditions);
     if (sharing.shared) partners.emplace_back(other->name);
@@ -297,7 +298,7 @@ Attribute sets(Context& context, const ElementInfo& element) {
   }
   if (may_leave_sets_unfilled(context.caches.capacity(element.id), whole.site().limit_bytes)) {
     sets.flags.emplace_back(
-        "sets_may_not_be_full: the number of sets is computed from the size, and the true size may be larger");
+        "sets_may_not_be_full: the number of sets is computed from the measured size, but the true size may be larger");
   }
   return sets;
 }
@@ -311,12 +312,13 @@ Attribute replacement(Context& context, const ElementInfo& element) {
   // This cache sees no loads of what a nearer cache keeps. It sees the order of use only if these are the newest.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
     const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
-    if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement policy of the nearer cache");
+    if (!found.available())
+      return unavailable(Reason::kDependency, "the replacement policy of the nearer cache is unknown");
     const auto& name = std::get<std::string>(found.value);
     if (name == "random" || name == "other") {
       throw probe::Inconclusive(
-          "the nearer cache has a random or unknown replacement policy, so the loads that reach this cache do not show "
-          "the order of use");
+          "the nearer cache has a random or unknown replacement policy, so gputopo cannot control the order of the "
+          "loads that reach this cache");
     }
   }
   const probe::Structure& structure = context.caches.structure(element.id);

@@ -72,7 +72,7 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
   const ElementId next = next_of(context.vendor(), element.id).value_or(ElementId::kDevice);
   if (next == ElementId::kDevice) {
     const Attribute& size = context.attribute(element.id, AttributeId::kSize);
-    if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
+    if (!size.available()) return unavailable(Reason::kDependency, "the size of L2 is unknown");
     ProbeRunner runner = context.runner();
     return probe::measure_write_policy_beside_reads(runner, context.caches.located_cache(element.id).site().space,
                                                     static_cast<std::uint64_t>(*size.number()),
@@ -81,7 +81,7 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
   const Attribute& own = context.attribute(element.id, AttributeId::kWriteBandwidth);
   const Attribute& memory = context.attribute(ElementId::kDevice, AttributeId::kWriteBandwidth);
   if (!own.available() || !memory.available()) {
-    return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
+    return unavailable(Reason::kDependency, "the write bandwidth of L2 or of device memory is unknown");
   }
   const Attribute& behind = context.attribute(next, AttributeId::kWriteBandwidth);
   const double most = std::max({*memory.number(), theoretical, behind.number().value_or(0)});
@@ -95,7 +95,7 @@ Attribute write_policy(Context& context, const ElementInfo& element) {
   const Cache& l1 = context.caches.cache_with_size(element.id);  // throws if there is none
   const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
   if (!allocates.available())
-    return unavailable(Reason::kDependency, "needs to know whether L2 allocates lines on stores");
+    return unavailable(Reason::kDependency, "it is unknown whether L2 allocates lines on stores");
   if (allocates.value != Value(true)) {
     throw probe::Inconclusive("L2 does not allocate lines on stores, so loads cannot show whether stores reach it");
   }

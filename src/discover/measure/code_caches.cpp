@@ -84,7 +84,7 @@ Attribute code_amount(Context& context, const ElementInfo& element) {
   const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
   if (!scope.available()) return scope;
   if (scope.value != Value(context.runner().unit_name())) {
-    return unavailable(Reason::kNotApplicable, "several SMs share this cache");
+    return unavailable(Reason::kNotApplicable, "several SMs share this cache, so it has no number per SM");
   }
   probe::ProbeRunner runner = context.runner();
   return probe::measure_code_amount(runner, context.code.cache_with_size(element.id));
@@ -129,7 +129,7 @@ Attribute jump_latency(Context& context, const ElementInfo& element) {
   static_cast<void>(context.code.size(element.id));  // throws the reason if there is none
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (element.depth >= caches.size())
-    throw probe::Inconclusive("the size of this cache or of a cache before it is not known well enough");
+    throw probe::Inconclusive("the size of this cache or of a nearer cache is not known precisely enough");
   const probe::ProbeRunner runner = context.runner();
   const probe::CodeJumps& jumps = context.code.jumps();
   return probe::jump_latency(jumps, probe::level_of_cache(runner, jumps, caches, element.depth),
@@ -142,23 +142,23 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
   if (caches.empty())
     throw probe::Inconclusive(
-        "the size of the nearest instruction cache found with straight-line code is not known well enough");
+        "straight-line code does not show the size of the nearest instruction cache precisely enough");
   const probe::CodeJumps& jumps = context.code.jumps();
   const std::size_t level = probe::level_of_cache(context.runner(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive(
-        "jumps among the fewest blocks of code are faster than jumps that hit the nearest cache found with "
-        "straight-line code, but these faster jumps do not form a level of their own");
+        "jumps among a few code blocks are faster than hits in the nearest cache that straight-line code shows, but do "
+        "not form a level of their own");
   }
   if (level == 0) {
     throw probe::NotPresent(
-        "jumps among a growing number of code blocks show no additional cache before the nearest one found with "
-        "straight-line code");
+        "jumps among a growing number of code blocks show no cache nearer than the nearest one that straight-line code "
+        "shows");
   }
   if (level > 1) {
     throw probe::Inconclusive(
-        "jumps among a growing number of code blocks show several additional levels, not one, before the nearest cache "
-        "found with straight-line code");
+        "jumps among a growing number of code blocks show several levels, not one, nearer than the nearest cache that "
+        "straight-line code shows");
   }
   return jumps;
 }

@@ -43,7 +43,7 @@ template <typename Number>
 void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& value) {
   const std::string unit(info_of(id).unit);
   if (!value) {
-    get_or_add(map, id) = unavailable(Reason::kNotSupported, "not reported by the driver");
+    get_or_add(map, id) = unavailable(Reason::kNotSupported, "the driver does not report this value");
   } else if constexpr (std::is_floating_point_v<Number>) {
     get_or_add(map, id) = api_value(static_cast<double>(*value), unit);
   } else {
@@ -52,8 +52,8 @@ void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& 
 }
 
 void add_text(AttributeMap& map, AttributeId id, const std::string& value) {
-  get_or_add(map, id) =
-      value.empty() ? unavailable(Reason::kNotSupported, "not reported by the system") : api_value(value, "");
+  get_or_add(map, id) = value.empty() ? unavailable(Reason::kNotSupported, "the system does not report this value")
+                                      : api_value(value, "");
 }
 
 // Adds what only some devices have.
@@ -73,7 +73,7 @@ void add_reported(AttributeMap& map, AttributeId id, const std::optional<T>& val
     add_if_reported(map, id, value);
     get_or_add(map, id).unit = info_of(id).unit;
   } else {
-    get_or_add(map, id) = unavailable(Reason::kNotSupported, "not reported to this process by the system");
+    get_or_add(map, id) = unavailable(Reason::kNotSupported, "the system does not report this value to this process");
   }
 }
 
@@ -149,7 +149,7 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
 void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
   Attribute& attribute = get_or_add(map, id);
   if (value.empty()) {
-    attribute = unavailable(Reason::kNotSupported, "not in the recording");
+    attribute = unavailable(Reason::kNotSupported, "the recording does not contain this value");
     return;
   }
   attribute = api_value(value, "");

@@ -172,7 +172,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   const Attribute* const l2 = l2_of_globals(context);
   const Attribute& memory = context.attribute(element.id, AttributeId::kLatency);
   if ((l2 != nullptr && !l2->available()) || !memory.available()) {
-    return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+    return unavailable(Reason::kDependency, "the latency of L2 or of device memory is unknown");
   }
   Way past_l1{.site = context.surveys.tlb_site(), .memory_cycles = *memory.number()};
   if (l2 != nullptr) {

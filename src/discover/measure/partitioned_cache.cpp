@@ -22,13 +22,13 @@ Attribute partitions(Context& context, const ElementInfo& element) {
 Attribute near_sms(Context& context, const ElementInfo& element) {
   const Attribute& partitions = context.attribute(element.id, AttributeId::kPartitions);
   if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
-  if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
+  if (!partitions.available()) return unavailable(Reason::kDependency, "the number of partitions is unknown");
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is only one partition, and all SMs are near it");
   const probe::SmsByPartition& sides = context.caches.sides(element.id);
   if (static_cast<double>(sides.sms.size()) != count) {
-    throw probe::Inconclusive(
-        fmt::format("there are {:.0f} partitions, but the SMs form {} groups by distance", count, sides.sms.size()));
+    throw probe::Inconclusive(fmt::format(
+        "the cache has {:.0f} partitions, but latencies divide the SMs into {} groups", count, sides.sms.size()));
   }
   ProbeRunner runner = context.runner();
   return probe::measure_near_sms(runner, context.caches.cache_with_size(element.id), sides);

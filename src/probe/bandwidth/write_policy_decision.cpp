@@ -53,9 +53,9 @@ double part_quicker(std::span<const std::uint32_t> latencies, std::span<const st
 
 Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
   Decision<StoreTreatment> decision{
-      .basis = fmt::format(
-          "hits: {}% of the lines never written, {}% of those written while absent, {}% of those written while present",
-          whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
+      .basis = fmt::format("hit ratios: {}% for lines never written, {}% for lines written while absent from the "
+                           "cache, {}% for lines written while resident",
+                           whole_percent(hits.unstored), whole_percent(hits.stored), whole_percent(hits.stored_again))};
   if (found(hits.unstored, parameters.nearly_all) != false) {
     decision.why_not =
         fmt::format("{}% of the lines that were never written hit as well, so hits do not show the effect of stores",
@@ -65,7 +65,8 @@ Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDe
   const std::optional<bool> allocates = found(hits.stored, parameters.nearly_all);
   if (!allocates) {
     decision.why_not =
-        fmt::format("{}% of the written lines hit: neither nearly all nor nearly none", whole_percent(hits.stored));
+        fmt::format("{}% of the written lines hit: too few for write-allocate, too many for no-write-allocate",
+                    whole_percent(hits.stored));
     return decision;
   }
   decision.value =
@@ -75,9 +76,8 @@ Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDe
 
 Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDecisionParameters& parameters) {
   Decision<WritePolicy> decision{
-      .basis = fmt::format(
-          "hits in L1: {}% of the lines; hits in L2: {}% of the lines never written, {}% of the written lines",
-          whole_percent(hits.in_l1), whole_percent(hits.unstored), whole_percent(hits.stored_in_l2))};
+      .basis = fmt::format("hit ratios: {}% in L1; in L2, {}% for lines never written and {}% for written lines",
+                           whole_percent(hits.in_l1), whole_percent(hits.unstored), whole_percent(hits.stored_in_l2))};
   if (found(hits.in_l1, parameters.nearly_all) != true) {
     decision.why_not =
         fmt::format("only {}% of the lines are still in L1 after their eviction from L2", whole_percent(hits.in_l1));
@@ -91,8 +91,9 @@ Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDec
   }
   const std::optional<bool> reached = found(hits.stored_in_l2, parameters.nearly_all);
   if (!reached) {
-    decision.why_not = fmt::format("{}% of the written lines hit in L2: neither nearly all nor nearly none",
-                                   whole_percent(hits.stored_in_l2));
+    decision.why_not =
+        fmt::format("{}% of the written lines hit in L2: too few for write-through, too many for write-back",
+                    whole_percent(hits.stored_in_l2));
     return decision;
   }
   decision.value = *reached ? WritePolicy::kWriteThrough : WritePolicy::kWriteBack;
@@ -102,12 +103,11 @@ Decision<WritePolicy> decide_passing_on(const PassingHits& hits, const StoresDec
 Decision<WritePolicy> policy_by_read_interference(const ReadRates& rates, double memory_peak,
                                                   const WritesBesideReadsParameters& parameters) {
   Decision<WritePolicy> decision{
-      .basis = fmt::format(
-          "reads from memory: {:.0f} GB/s alone, {:.0f} GB/s with equally many writes to memory, {:.0f} GB/s with "
-          "equally many writes to a part of the cache; reads from one part of the cache with equally many writes to "
-          "another part: {:.0f} GB/s",
-          gigabytes(rates.alone), gigabytes(rates.with_memory_writes), gigabytes(rates.with_cache_writes),
-          gigabytes(rates.in_cache))};
+      .basis = fmt::format("reads from memory: {:.0f} GB/s alone, {:.0f} GB/s beside as many writes to memory, {:.0f} "
+                           "GB/s beside as many writes to part of the cache; reads from one part of the cache beside "
+                           "as many writes to another part: {:.0f} GB/s",
+                           gigabytes(rates.alone), gigabytes(rates.with_memory_writes),
+                           gigabytes(rates.with_cache_writes), gigabytes(rates.in_cache))};
   if (memory_peak > 0 && 2 * rates.with_cache_writes > parameters.clear * memory_peak) {
     decision.value = WritePolicy::kWriteBack;
     return decision;

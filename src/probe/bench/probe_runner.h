@@ -21,7 +21,7 @@ namespace gputopo::probe {
 // DeviceSession::run throws these to end a probe; the discovery turns them into unavailable attributes.
 class Stopped : public Error {
  public:
-  Stopped() : Error("ended by the user") {}
+  Stopped() : Error("the user ended the run") {}
 };
 class OverBudget : public Error {
  public:

@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 
 Attribute scope_of_sm(const ProbeRunner& runner, std::uint32_t sm, const std::vector<EvictedPart>& others) {
-  if (others.empty()) throw NotSupportedError("needs a second SM that evicts the entries of the first");
+  if (others.empty()) throw NotSupportedError("there is no second SM to evict the entries of the first");
   const SharingSms together = sms_that_share(sm, others);
   // On a GPU with several dies, the SMs of other dies may not have been tried.
   const bool asked_all = dies_of(runner.info()).size() == 1 || others.size() + 1 >= runner.info().sm_count;

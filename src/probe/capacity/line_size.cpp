@@ -50,8 +50,8 @@ Line line_by_packing(ProbeRunner& runner, const Cache& cache, double all_bytes) 
         are_halves_separate_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
     if (!lines)
       throw Inconclusive(
-          "one random half of each memory block was loaded, but the bytes that stay resident do not show whether such "
-          "a half is a whole line or half of a line");
+          "loads of one random half of each memory block do not show whether that half is a whole line or half a line: "
+          "the number of resident bytes fits neither");
     if (*lines) break;
     line = block;
   }
@@ -165,8 +165,8 @@ class SparseFootprints {
     }
     if (cache_.nearer_bytes > 0 && answer.is_between()) {
       throw Inconclusive(
-          fmt::format("the miss ratio at a stride of {} B is about midway between the miss ratios of footprints "
-                      "that fit in the cache and of footprints that exceed the cache",
+          fmt::format("the miss ratio at a stride of {} B is about midway between those of footprints that fit in the "
+                      "cache and of footprints that exceed it, so the line size is ambiguous",
                       stride));
     }
     return answer.fills();
@@ -197,9 +197,10 @@ class SparseFootprints {
 
 Line make_line(const ProbeRunner& runner, std::uint64_t bytes, std::string method, NamedValues details) {
   if (bytes > runner.parameters().line_limit_bytes) {
-    throw Inconclusive(fmt::format(
-        "loading only part of every {} B fills the cache as much as loading everything, so the line size does not show",
-        bytes));
+    throw Inconclusive(
+        fmt::format("loads of only part of each {} B block fill the cache as much as loads of whole blocks, so the "
+                    "line size cannot be found",
+                    bytes));
   }
   return {
       .bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = runner.conditions()};

@@ -91,7 +91,7 @@ SampledResidency sampled_behind(ProbeRunner& runner, const Cache& cache, double 
     }
   }
   const std::optional<SampledResidency> found = residency_of_ages(by_age, samples, sampling.of_cache, cache.noise);
-  if (!found) throw Inconclusive("the nearer cache holds nearly all lines that were loaded");
+  if (!found) throw Inconclusive("the nearer cache holds nearly all loaded lines, so too few loads reach this cache");
   return *found;
 }
 

@@ -159,15 +159,15 @@ Capacity find_capacity(ProbeRunner& runner, const Cache& cache, const Capacity* 
   if (cache.survey->counts_in_places) {
     if (cache.nearer_bytes > 0) {
       throw Inconclusive(
-          "random loads wait for address translation, and loads of neighboring lines do not show which lines are "
-          "replaced");
+          "random loads wait for address translation, and loads of adjacent lines do not show which lines this cache "
+          "evicts");
     }
     // Loads in few places measure the share of memory loads that look like far hits too poorly.
     constexpr double kHitsOfCold = 0.1;
     if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
       throw Inconclusive(
-          "loads from near memory look like hits in a far partition, and the loads that could tell them apart wait for "
-          "address translation");
+          "loads from near memory are as fast as hits in a far partition, and the loads that could tell the two apart "
+          "wait for address translation");
     }
   }
   if (same != nullptr) {
@@ -190,7 +190,7 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
   if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
     attribute.flags.emplace_back(
         "sets_may_not_be_full: some sets overflow before others, and arrays cannot be twice as large as the cache, so "
-        "other sets may never be full; the true size may be larger");
+        "some sets may never fill; the true size may be larger");
   }
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));

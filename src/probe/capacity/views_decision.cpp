@@ -193,7 +193,7 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
   if (is_sampled && evidence.is_shared && !evidence.resident->settled &&
       evidence.sampled.back().bytes < parameters.contradicting_part * standing.best.bytes) {
     return {.why_not = fmt::format(
-                "reading backwards finds {:.0f} B, and more with each larger footprint, but sampling finds {:.0f} B",
+                "reading backwards finds {:.0f} B, a value that grows with the footprint, but sampling finds {:.0f} B",
                 standing.best.bytes, evidence.sampled.back().bytes)};
   }
   if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
@@ -203,9 +203,9 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
     }
   }
   if (standing.best.bytes <= 0) {
-    return {.why_not = fmt::format(
-                "footprints up to {} B fit, and no array can be large enough here to exceed the cache clearly",
-                evidence.fits_bytes)};
+    return {.why_not =
+                fmt::format("footprints up to {} B fit, and arrays cannot be large enough to exceed the cache clearly",
+                            evidence.fits_bytes)};
   }
   Capacity capacity{.bytes = std::round(standing.best.bytes),
                     .interval = standing.best.interval,

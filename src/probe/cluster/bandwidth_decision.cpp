@@ -26,7 +26,7 @@ Decision<ClusterRates> decide_cluster_rates(std::span<const ClusterReads> reads,
     const std::optional<std::size_t> next = best_of(reads, size, 1);
     const std::optional<std::size_t> half_way = best_of(reads, size, half_way_round(size));
     if (!next || !half_way) {
-      return {.why_not = fmt::format("no reads between the blocks of clusters of {} were measured", size)};
+      return {.why_not = fmt::format("no reads between the blocks of {}-block clusters were measured", size)};
     }
     found.ring.push_back(reads[*next].bytes_per_second);
     found.half_way.push_back(reads[*half_way].bytes_per_second);

@@ -31,23 +31,22 @@ Decision<std::vector<std::vector<std::uint32_t>>> decide_gpcs(
     const GpcParameters& parameters) {
   if (clocks_agree.size() < 2) {
     return {.why_not =
-                "the clocks of all SMs agree, so clocks do not show GPCs; clusters alone may show one GPC as several "
-                "groups (see cluster_sms)"};
+                "the clocks of all SMs agree, so they do not distinguish GPCs; clusters alone may split one GPC into "
+                "several groups (see cluster_sms)"};
   }
   std::vector<std::size_t> large_parts(clocks_agree.size());
   for (const std::vector<std::uint32_t>& together : met) {
     const auto home = std::ranges::find_if(
         clocks_agree, [&](const std::vector<std::uint32_t>& group) { return std::ranges::includes(group, together); });
     if (home == clocks_agree.end()) {
-      return {.why_not =
-                  fmt::format("SM {} and others were in one cluster, but their clocks do not agree", together.front())};
+      return {.why_not = fmt::format("SM {} and other SMs ran in one cluster, but their clocks do not agree",
+                                     together.front())};
     }
     if (together.size() <= parameters.most_apart) continue;
     if (++large_parts[static_cast<std::size_t>(home - clocks_agree.begin())] > 1) {
-      return {.why_not =
-                  fmt::format("two groups of SMs, one of them with SM {}, have clocks that agree, but never ran in "
-                              "the same cluster: they may be parts of one GPC, or two GPCs",
-                              together.front())};
+      return {.why_not = fmt::format("two groups of SMs, one of which contains SM {}, have clocks that agree but never "
+                                     "ran in the same cluster, so they may be one GPC or two",
+                                     together.front())};
     }
   }
   return {.value = clocks_agree};

@@ -40,8 +40,8 @@ std::vector<MissedLength> lengths_of_edge(ProbeRunner& runner, const CodeCache& 
 CodeEdge steep_edge(ProbeRunner& runner, const CodeCache& cache) {
   if (cache.fits_instructions + kCodeEdgeParameters.max_edge > kMaxCodeBehindLead) {
     throw NotSupportedError(
-        fmt::format("this cache is too large: the steps in which misses rise just beyond the capacity can be measured "
-                    "only in caches of up to {:.0f} B",
+        fmt::format("this cache is too large: gputopo can measure how misses rise just beyond the capacity only in "
+                    "caches of up to {:.0f} B",
                     (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
   }
   const CodeShape shape = value_or_throw(runner, "code",

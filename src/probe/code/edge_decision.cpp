@@ -69,8 +69,8 @@ double distance_of(const CodeShape& shape, std::span<const MissedLength> lengths
 Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std::uint32_t fits_instructions,
                                       double bytes_per_instruction, const CodeEdgeParameters& parameters) {
   const std::string no_stairs =
-      "misses do not rise in equal steps as the code grows: the cache does not replace the oldest line of a set, or "
-      "its sets overflow unevenly";
+      "misses do not rise in equal steps as the code grows: replacement is neither LRU nor FIFO, or the sets overflow "
+      "unevenly";
   if (lengths.empty()) return {.why_not = no_stairs};
   std::vector<Fit> fits;
   for (const CodeShape& shape : candidates(fits_instructions, bytes_per_instruction, parameters)) {
@@ -87,12 +87,13 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
       best.shape.sets, best.shape.ways, best.shape.line, best.distance, next);
   if (best.shape.sets == 1 && best.distance <= parameters.near) {
     decision.why_not =
-        "all of the code misses as soon as it is one line too long: the cache has one set, and its line size does not "
-        "show";
+        "all of the code misses as soon as it is one line too long, so the cache has one set and its line size cannot "
+        "be found";
   } else if (best.distance > parameters.near || next <= parameters.clearly * best.distance) {
     decision.why_not = no_stairs;
   } else if (best.shape.sets == 2 && !is_told_by_two(best, parameters)) {
-    decision.why_not = "misses rise in only two steps, and their distance may come from sets that fill unevenly";
+    decision.why_not =
+        "misses rise in only two steps, and sets that fill unevenly may explain the distance between them";
   } else {
     decision.value = best.shape;
   }

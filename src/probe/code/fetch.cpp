@@ -41,8 +41,8 @@ Attribute measure_fetch_size(ProbeRunner& runner, const CodeJumps& jumps_over_co
   const JumpCurve& far = jumps_over_code.far;
   if (far.levels.empty() || far.jumps[far.levels.front().last] < kLinesOfBlock * kManyAlignedJumps) {
     throw Inconclusive(
-        "the nearest cache holds too few blocks of code, so the period of the jump times would be the line size, not "
-        "the fetch size");
+        "the nearest cache holds too few code blocks, so jump times would have the period of the line size, not of the "
+        "fetch size");
   }
   AlignedJumps jumps;
   std::optional<std::size_t> period;
@@ -51,7 +51,7 @@ Attribute measure_fetch_size(ProbeRunner& runner, const CodeJumps& jumps_over_co
     const std::size_t found = value_or_throw(runner, "code", decide_fetch_period(jumps.cycles));
     if (period && found != *period) {
       throw Inconclusive(fmt::format(
-          "the time of few jumps has a period of {} instructions, but the time of more jumps has a period of {}",
+          "the jump times have a period of {} instructions for few jumps, but of {} instructions for more jumps",
           *period, found));
     }
     period = found;

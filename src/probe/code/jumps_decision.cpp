@@ -92,8 +92,9 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const
     }
     Decision<std::size_t>& decision = levels[cache];
     if (found.size() != 1) {
-      decision.why_not = fmt::format("jumps over {:.0f} to {:.0f} B of code, where this cache should end, show {}",
-                                     ends.low, ends.high, found.empty() ? "no step" : "several steps");
+      decision.why_not =
+          fmt::format("between {:.0f} and {:.0f} B of code, where this cache should end, the jump latency shows {}",
+                      ends.low, ends.high, found.empty() ? "no step" : "several steps");
       continue;
     }
     const double end = end_of(far, found.front());
@@ -106,9 +107,9 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const
       continue;
     }
     if (is_of_smaller_cache(near, far.levels[found.front()].value, caches[cache], parameters)) {
-      decision.why_not =
-          fmt::format("jumps take {:.1f} cycles up to {:.0f} B of code, but a cache smaller than this one serves them",
-                      far.levels[found.front()].value, end);
+      decision.why_not = fmt::format(
+          "jumps take {:.1f} cycles in code of up to {:.0f} B, but a cache smaller than this one serves them",
+          far.levels[found.front()].value, end);
       continue;
     }
     decision.value = found.front();
@@ -165,8 +166,7 @@ bool may_hide_nearer(const JumpCurve& near, const JumpCurve& far, std::size_t le
 
 Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve& far, double behind_bytes,
                                           const CodeJumpParameters& parameters) {
-  if (near.levels.empty() || far.levels.empty())
-    return {{}, {}, "the time of a jump is never constant as the code grows"};
+  if (near.levels.empty() || far.levels.empty()) return {{}, {}, "the jump latency has no plateau as the code grows"};
   const double held = near.levels.front().value;
   std::vector<double> behind;
   for (std::size_t i = 0; i < near.jumps.size(); ++i) {
@@ -177,8 +177,8 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   if (rise < parameters.least_rise * held) {
     return {{},
             {},
-            "jumps through code without gaps do not slow down once the code exceeds the cache, because the code is "
-            "prefetched"};
+            "jumps through contiguous code do not slow down once the code exceeds the cache, because the GPU "
+            "prefetches the code"};
   }
   // The first count from which all take longer by this part of the rise.
   const auto first_above = [&](double part) {
@@ -194,7 +194,7 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   const double all_miss = std::ceil(near.footprints_bytes[last] / group) * group;
   const double surely = far.jumps[far.levels.front().last] * far.run_bytes;
   return {NearestCode{bytes, {std::min(surely, bytes), all_miss + near.loop_bytes}},
-          fmt::format("jumps through code without gaps begin to slow down at {:.0f} B, and nearly all are slower at "
+          fmt::format("jumps through contiguous code begin to slow down at {:.0f} B, and nearly all are slower at "
                       "{:.0f} B; jumps between distant blocks slow down beyond {} blocks",
                       near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};
 }

@@ -54,8 +54,8 @@ void require_edge_agrees(const CodeEdgeCallback& edge_of, std::int64_t line) {
   }
   if (found != line) {
     throw Inconclusive(
-        fmt::format("steps at several code lengths show lines of {} B, but the steps in which misses rise just beyond "
-                    "the capacity show {} B",
+        fmt::format("the steps in pass time at several code lengths show lines of {} B, but the steps in misses just "
+                    "beyond the capacity show lines of {} B",
                     line, found));
   }
 }
@@ -65,9 +65,9 @@ void require_edge_agrees(const CodeEdgeCallback& edge_of, std::int64_t line) {
 Attribute measure_code_line(ProbeRunner& runner, const CodeCache& cache, const CodeEdgeCallback& edge_of) {
   constexpr std::uint32_t kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
   if (cache.fits_instructions > kMaxBlocks * kCodeBlockInstructions) {
-    throw NotSupportedError(
-        fmt::format("this cache is too large: code shows the line size only of caches of up to {:.0f} B",
-                    kMaxBlocks * cache.survey->block_bytes));
+    throw NotSupportedError(fmt::format(
+        "this cache is too large: gputopo can find the line size only in instruction caches of up to {:.0f} B",
+        kMaxBlocks * cache.survey->block_bytes));
   }
   const auto line_of_steep_edge = [&] {
     const CodeEdge edge = edge_of();
@@ -82,19 +82,20 @@ Attribute measure_code_line(ProbeRunner& runner, const CodeCache& cache, const C
   const std::size_t steps = period.value->steps;
   if (steps == kBlockPeriod && !cache.in_turn) {
     throw Inconclusive(
-        "the steps are one block apart, and the tested code lengths differ by whole blocks, so the steps may belong to "
-        "different sets");
+        "the steps in pass time are one block apart, and the tested code lengths differ by whole blocks, so the steps "
+        "may belong to different sets");
   }
   const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
   if (cache.level > 0 &&
       !is_own_staircase(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
                         cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
-    throw Inconclusive(
-        fmt::format("the steps are {} B apart, but no higher than those that lines of nearer caches cause", line));
+    throw Inconclusive(fmt::format(
+        "the steps in pass time are {} B apart, but no higher than the steps that lines of nearer caches cause", line));
   }
   if (period.value->alternates) {
     throw Inconclusive(fmt::format(
-        "the steps are {} B apart, but not equally high: this distance may be a line or half a line", line));
+        "the steps in pass time are {} B apart, but not equally high, so this distance may be one line or half a line",
+        line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(runner.conditions(), line, "B", "code_length_staircase");

@@ -138,8 +138,8 @@ Decision<StaircasePeriod> decide_staircase_period(const std::vector<std::vector<
   const std::vector<double> half = steps_at(of_lengths, parameters.half_of_lengths);
   const double fall = -stats::quantile(steps_at(rises, 1 - parameters.several_lengths), 1 - parameters.most_steps);
   decision.basis = fmt::format(
-      "cycles by which each rise in the time of a pass exceeds the rises before and after it, as the code starts "
-      "earlier: {:.1f}; few steps fall by more than {:.1f}",
+      "as instructions are added before the code, rises in pass time exceed both neighboring rises by {:.1f} cycles; "
+      "few fall below them by more than {:.1f} cycles",
       fmt::join(stairs, " "), fall);
   for (std::size_t period = std::bit_floor(lengths.front().size() / parameters.least_stairs); period > 1; period /= 2) {
     const std::optional<std::size_t> place = staircase_phase(stairs, period, parameters);

@@ -61,8 +61,7 @@ void require_whole_lines(ProbeRunner& runner, const OperandCache& cache) {
 void require_order(const OperandCache& cache) {
   if (cache.line_bytes != 0) return;
   throw Inconclusive(
-      "either no cache that replaces the oldest line of a set explains how misses grow near the capacity, or several "
-      "do");
+      "either no LRU or FIFO cache explains how misses grow near the capacity, or several such caches do");
 }
 
 OperandCurve curve_of(const PassesByCount& passes) {
@@ -142,8 +141,7 @@ Attribute measure_operand_sharing(ProbeRunner& runner, const FoundOperandCache& 
     evicts = value_or_throw(runner, "operands", decide_evicted(cycles[0], after, all_miss));
   }
   if (evicts && of_loads.empty()) {
-    throw Inconclusive(
-        "constant loads evict operands, but no cache of constant loads has the size of the operand cache");
+    throw Inconclusive("constant loads evict operands, but no constant cache has the size of the operand cache");
   }
   const std::vector<std::string> partners(evicts ? 1 : 0, of_loads);
   return measured(runner.conditions(), partners, "", std::nullopt, "eviction_by_constant_loads");

@@ -265,9 +265,10 @@ Decision<OperandEdge> find_operand_edge(const OperandCurve& curve, const Operand
   }
   const std::size_t first = first_missing(curve, parameters);
   const std::size_t all = curve.levels[1].first;
-  if (first == 0) return {{}, {}, "even the smallest number of constants misses"};
+  if (first == 0) return {{}, {}, "even the smallest tested number of constants misses"};
   return {OperandEdge{operands_at(curve, first - 1), operands_at(curve, all)},
-          fmt::format("operations on {} constants all hit, operations on {} all miss; {:.1f} and {:.1f} cycles each",
+          fmt::format("operations on {} constants all hit and operations on {} constants all miss; they take {:.1f} "
+                      "and {:.1f} cycles each",
                       operands_at(curve, first - 1), operands_at(curve, all), curve.levels[0].value,
                       curve.levels[1].value)};
 }
@@ -331,9 +332,9 @@ Decision<bool> decide_evicted(double before_cycles, double after_cycles, double 
   constexpr double kEvicted = 0.5;
   constexpr double kKept = 0.2;
   const double part = (after_cycles - before_cycles) / (all_miss_cycles - before_cycles);
-  const std::string basis = fmt::format("the fraction of operands that constant loads evict is {:.2f}", part);
+  const std::string basis = fmt::format("constant loads evict a fraction of {:.2f} of the operands", part);
   if (part > kKept && part < kEvicted)
-    return {{}, {}, basis + ": too large for none of them, too small for most of them"};
+    return {{}, {}, basis + ": too large for separate caches, too small for a shared cache"};
   return {part >= kEvicted, basis, {}};
 }
 

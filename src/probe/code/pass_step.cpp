@@ -55,7 +55,7 @@ void require_everywhere(ProbeRunner& runner, const PassStep& step, const std::ve
     const std::vector<CodePasses> passes = measure_lengths(runner, both, first);
     if (!is_same_step(step, passes.front(), passes.back())) {
       throw Inconclusive(
-          "code at another address does not show the same step in the time of a pass at the same code length");
+          "the step in pass time does not appear at the same code length when the code is at another address");
     }
   }
 }

@@ -119,8 +119,8 @@ Decision<PassStep> decide_pass_step(const std::vector<CodePasses>& lengths, cons
     if (jump_cycles.empty())
       return {{},
               {},
-              "jumps between distant blocks of code show no level of latency, so the step in the time of one pass "
-              "through the code cannot be compared with the latency of a jump"};
+              "jumps between distant code blocks show no latency plateau, so gputopo cannot compare the step in pass "
+              "time with the latency of a jump"};
     const bool is_jump = std::ranges::any_of(jump_cycles, [&](double longer) {
       return best->cycles >= parameters.least_part * longer && best->cycles <= parameters.most_part * longer;
     });

@@ -60,7 +60,7 @@ CodeSize find_code_size(ProbeRunner& runner, const CodeCache& cache) {
   constexpr CodeSizeParameters kDecision;
   const std::uint32_t beyond = survey.instructions[cache.next().first] / kCodeBlockInstructions;
   if (!exceeds(kDecision.edge_high)(beyond))
-    throw Inconclusive("the sweep showed a next level, but repeated measurements did not");
+    throw Inconclusive("the sweep shows a next level, but repeated measurements do not");
   EdgeBlocks edge;
   edge.fits =
       last_that_fits(reference_instructions(cache) / kCodeBlockInstructions, beyond, exceeds(kDecision.exceeds));

@@ -62,8 +62,8 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
   }
   // Memory may follow the last of them, or a cache that holds all of the code.
   throw NotSupportedError(
-      fmt::format("code of up to {:.0f} B shows {} level{} of instruction caches; a cache that holds all of this code "
-                  "would not show",
+      fmt::format("code of up to {:.0f} B shows {} level{} of instruction caches; it cannot show a further cache that "
+                  "holds all of this code",
                   most, survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));
 }
 

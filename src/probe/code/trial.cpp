@@ -87,10 +87,9 @@ CodeEviction::CodeEviction(ProbeRunner& runner, const CodeCache& cache)
   evictor_count_ = std::min(kMaxCodeInstructions - std::min(evictor_first_, kMaxCodeInstructions),
                             whole_blocks(kCodeTrialParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
-    throw NotSupportedError(
-        fmt::format("evicting {} instructions takes enough other code to fill this cache, but only {} other "
-                    "instructions are available",
-                    victim_, evictor_count_));
+    throw NotSupportedError(fmt::format(
+        "to evict {} instructions, other code must fill this cache, but only {} other instructions are available",
+        victim_, evictor_count_));
   }
   const double untouched = cycles_after({});
   scale_ = value_or_throw(runner, "code",
@@ -124,8 +123,9 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor, std::size_t copies
     const auto walk = static_cast<double>(result.pass_cycles[1].front());
     const std::uint32_t bytes = program.steps[1].count;
     if (walk < kCodeTrialParameters.least_cycles_per_load * bytes / kConstantStepBytes) {
-      throw NotSupportedError(
-          fmt::format("a walk over {} B of constants took {:.0f} cycles: too few for its loads", bytes, walk));
+      throw NotSupportedError(fmt::format(
+          "loads of {} B of constants took only {:.0f} cycles, which is impossible: the program did not run as written",
+          bytes, walk));
     }
   }
   return stats::median(cycles);

@@ -57,8 +57,8 @@ std::string doubt_of_stairs(const CodeEdgeCallback& edge_of, const CodeWays& way
 Attribute measure_code_ways(ProbeRunner& runner, const CodeCache& cache, const CodeEdgeCallback& edge_of) {
   if (!cache.in_turn) {
     throw Inconclusive(
-        "misses begin before the code exceeds the cache, or grow slowly: the cache does not replace the oldest line of "
-        "a set, or its sets overflow unevenly");
+        "misses begin before the code exceeds the cache, or grow slowly: replacement is neither LRU nor FIFO, or the "
+        "sets overflow unevenly");
   }
   const std::vector<std::uint32_t> lengths = lengths_on_edge(runner, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {

@@ -42,8 +42,7 @@ Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const 
   // Random replacement is equally steep for any ways.
   if (slope.furthest > parameters.straight * slope.most_missed || !(slope.ways() >= parameters.least_ways)) {
     decision.why_not =
-        "misses do not grow linearly with the code: the cache does not replace the oldest line of a set, or its sets "
-        "overflow unevenly";
+        "misses do not grow linearly with the code: replacement is neither LRU nor FIFO, or the sets overflow unevenly";
   } else {
     decision.value = slope;
   }

@@ -89,7 +89,7 @@ LineOfOperations line_of(ProbeRunner& runner, const std::vector<OperationProgram
 // The attribute of the first program of a sequence.
 Attribute attribute_of(ProbeRunner& runner, const LineOfOperations& line, double operations, const char* method) {
   const double value = stats::median(line.cycles_of_first);
-  if (value <= 0) throw Inconclusive("more operations in a row took no longer than fewer");
+  if (value <= 0) throw Inconclusive("a longer sequence of operations took no longer than a shorter one");
   const auto [least, most] = std::ranges::minmax(line.cycles_of_first);
   return measured(
       runner.conditions(), rounded(value), "cycles",

@@ -40,7 +40,7 @@ double nanoseconds(double value) { return std::round(value); }
 Attribute half_of(ProbeRunner& runner, std::vector<double> values, const char* method) {
   std::ranges::sort(values);
   const double value = nanoseconds(stats::median(values));
-  if (value <= 0) throw Inconclusive("more launches took no longer than fewer");
+  if (value <= 0) throw Inconclusive("a longer sequence of launches took no longer than a shorter one");
   return measured(runner.conditions(), value, "ns",
                   stats::Interval{std::min(value, nanoseconds(values[values.size() / 4])),
                                   std::max(value, nanoseconds(values[values.size() - 1 - values.size() / 4]))},

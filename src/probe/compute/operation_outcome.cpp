@@ -103,7 +103,7 @@ std::vector<OperationOutcome> run_more_trials(ProbeRunner& runner, const std::ve
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    runner.log(fmt::format("no further trials of operations: {}", error.what()));
+    runner.log(fmt::format("the trials of operations end early: {}", error.what()));
     return {};
   }
 }

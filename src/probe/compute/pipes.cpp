@@ -178,8 +178,7 @@ Attribute measure_pipes(ProbeRunner& runner) {
   const std::uint32_t warps = most_operation_warps(runner.info());
   const Alone alone = run_alone(runner, warps);
   if (alone.operations.size() < 2) {
-    throw NotSupportedError(
-        "fewer than two of the tested operations are supported by this device and saturate an execution unit");
+    throw NotSupportedError("this device supports fewer than two tested operations that saturate an execution unit");
   }
   const Pipes pipes = decide_pipes({alone.times, run_mixed(runner, alone.operations, warps)});
   std::vector<std::string> units;

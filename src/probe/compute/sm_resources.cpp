@@ -184,7 +184,7 @@ WarpRates rates_of(ProbeRunner& runner, OperationId operation) {
   for (std::size_t i = 0; i < rates.warps.size(); ++i) {
     if (!first[2 * i].refusal.empty()) throw NotSupportedError(first[2 * i].refusal);
     const double cycles = cycles_of(2 * i + 1) - cycles_of(2 * i);
-    if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer than fewer");
+    if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer than fewer rounds");
     rates.rates.push_back(rates.warps[i] * operations_per_round(programs[2 * i]) * (kManyWarpRounds - kFewWarpRounds) /
                           cycles);
   }

@@ -63,7 +63,7 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
   constexpr std::size_t kFewestEdges = 3;
   if (edges.size() < kFewestEdges) {
     return {.why_not = fmt::format(
-                "the number of warps drops at {} of the register counts, but at least three drops are needed",
+                "the number of resident warps drops at only {} register counts, but at least three drops are needed",
                 edges.size())};
   }
   std::vector<RegisterFile> possible;
@@ -75,8 +75,8 @@ Decision<RegisterFile> decide_registers(std::span<const RegisterSample> samples,
   }
   if (possible.empty()) return {.why_not = "no allocation unit explains how many warps fit at each register count"};
   if (possible.size() > 1) {
-    return {.why_not = fmt::format("allocation units of {} and {} registers would look the same", possible[0].unit,
-                                   possible[1].unit)};
+    return {.why_not = fmt::format("the measurements fit allocation units of both {} and {} registers",
+                                   possible[0].unit, possible[1].unit)};
   }
   const RegisterFile& file = possible.front();
   return {.value = file,
@@ -108,7 +108,7 @@ Decision<std::uint64_t> decide_shared_unit(std::span<const SharedSample> samples
                               return all / sample.blocks / half * half != sample.bytes + reserved_bytes;
                             });
     if (!would_show)
-      return {.why_not = fmt::format("allocation units of {} B and {} B would look the same", unit, half)};
+      return {.why_not = fmt::format("the measurements fit allocation units of both {} B and {} B", unit, half)};
   }
   return {.value = unit, .basis = fmt::format("{} to {} B in total", least, most)};
 }
@@ -118,7 +118,7 @@ namespace {
 // Empty if several warps do not do a whole multiple of what one warp does.
 Decision<std::uint32_t> schedulers_of(const WarpRates& operation, const SchedulerParameters& parameters) {
   if (operation.rates.empty() || operation.warps.front() != 1 || operation.rates.front() <= 0) {
-    return {.why_not = "a single warp was not measured"};
+    return {.why_not = "the rate of a single warp was not measured"};
   }
   const double alone = operation.rates.front();
   const double ratio = *std::ranges::max_element(operation.rates) / alone;

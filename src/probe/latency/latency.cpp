@@ -112,7 +112,7 @@ LevelLatency shared_level_latency(ProbeRunner& runner, const Cache& cache, std::
   const BandLatencies latencies =
       timed_band_latencies(copies, timed.timed_step, band.low_cycles, band.high_cycles, survey.timer_cycles);
   if (is_behind && part_between(latencies.histogram, band.low_cycles, band.high_cycles) < kSharedCache.least_part) {
-    throw Inconclusive("most lines that were evicted from the nearer levels are not served by this level");
+    throw Inconclusive("this level does not serve most of the lines that the nearer levels evict");
   }
   LevelLatency latency = banded_latency(runner, latencies, band, survey.timer_cycles, kTimed);
   latency.waits_for_translations = translated_bytes == 0;

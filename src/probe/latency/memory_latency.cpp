@@ -302,8 +302,10 @@ std::vector<SmLoads> load_translated(ProbeRunner& runner, const Survey& survey, 
     evictor = find_evictor(runner, survey, array, line_bytes);
     std::vector<SmLoads> sms = load_from_sms(runner, survey.site, array, evictor);
     const double slow = slow_again(sms, nearest_limit_cycles(survey.tiny));
-    runner.log(fmt::format("device.latency: over {} B, {:.3f} of the loads are slow although their lines are cached",
-                           bytes, slow));
+    runner.log(
+        fmt::format("device.latency: in a footprint of {} B, a fraction of {:.3f} of the loads is slow although their "
+                    "lines are cached",
+                    bytes, slow));
     return std::pair(std::move(sms), slow);
   };
   auto [all, slow] = load(span_bytes);
@@ -357,9 +359,9 @@ std::optional<ColdTlbLatency> cold_latency(ProbeRunner& runner, const Survey& su
     const std::vector<stats::Histogram> loads = {loads_of(results.front().steps.back())};
     return ColdTlbLatency{latency_of(runner, survey, loads, {kEveryLoad.low_cycles}).mean.cycles, pages.bytes};
   } catch (const DeviceMemoryError& error) {
-    runner.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
+    runner.log(fmt::format("device.latency: the cold-TLB latency is unknown: {}", error.what()));
   } catch (const Inconclusive& error) {
-    runner.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
+    runner.log(fmt::format("device.latency: the cold-TLB latency is unknown: {}", error.what()));
   }
   return std::nullopt;
 }

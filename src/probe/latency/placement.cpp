@@ -29,7 +29,7 @@ std::uint64_t array_bytes(const Cache& cache, std::uint64_t stride_bytes) {
   const double most = kPlacement.of_cache * cache.held_bytes();
   if (least > most || most < 2.0 * static_cast<double>(stride_bytes)) {
     throw NotSupportedError(fmt::format(
-        "no array of at most {:.0f} B, the part of this cache that the test may use, exceeds the nearer caches", most));
+        "the test may use at most {:.0f} B of this cache, and no array of that size exceeds the nearer caches", most));
   }
   const double wanted = std::clamp(static_cast<double>(kPlacement.lines * stride_bytes), least, most);
   return std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted) / stride_bytes) * stride_bytes;
@@ -105,7 +105,7 @@ Attribute measure_sm_latencies(ProbeRunner& runner, const Cache& cache) {
   const std::vector<double>& cycles = chains.cycles();
   if (cycles[nearest] + cache.survey->timer_cycles < cache.hit_floor_cycles()) {
     throw Inconclusive(fmt::format(
-        "some loads hit a nearer cache: the mean latency, {:.1f} cycles, is less than a hit in this cache takes",
+        "some loads hit a nearer cache: the mean latency, {:.1f} cycles, is below the hit latency of this cache",
         cycles[nearest]));
   }
   Attribute attribute =

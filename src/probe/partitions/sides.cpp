@@ -120,8 +120,8 @@ std::size_t SmsByPartition::side_of(std::uint32_t sm) const {
 }
 
 SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2) {
-  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("requires an L2 that serves global loads");
-  if (runner.info().sm_count < 2) throw NotSupportedError("requires at least two SMs");
+  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("L2 does not serve global loads");
+  if (runner.info().sm_count < 2) throw NotSupportedError("this measurement needs at least two SMs");
   const ChaseArray few = lines_of(l2, kSidesParameters.lines_at_first);
   const ChaseArray many = lines_of(l2, kSidesParameters.most_lines);
   std::vector<std::uint32_t> left;
@@ -129,7 +129,7 @@ SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2) {
   SmsByPartition sides;
   while (!left.empty()) {
     if (sides.sms.size() == kSidesParameters.most_sides)
-      throw Inconclusive("the SMs form more groups by distance than L2 can have partitions");
+      throw Inconclusive("latencies divide the SMs into more groups than L2 can have partitions");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
     TouchedLines touched = touch_after(runner, l2, few, first, left);

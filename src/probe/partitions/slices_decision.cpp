@@ -129,7 +129,7 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
   }
   Decision<Slices> decision{
       .basis = fmt::format(
-          "noise between passes: {:.1f} cycles; number of groups of lines with noise limits of {} times this noise: {}",
+          "noise floor between passes: {:.1f} cycles; at limits of {} times this noise, the lines form {} groups",
           noise, fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
   const auto [fewest, most] = std::ranges::minmax(counts);
   const double count = stats::median(counts);

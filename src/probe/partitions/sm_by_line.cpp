@@ -17,7 +17,7 @@ constexpr SmByLineParameters kSmByLineParameters;
 }  // namespace
 
 SmByLine add_from_every_sm(ProbeRunner& runner, const Cache& l2, std::size_t lines, std::uint64_t passes) {
-  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("requires an L2 that serves global accesses");
+  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("L2 does not serve global accesses");
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   ChaseArray array = make_array(l2.site(), kSmByLineParameters.span_bytes, stride, Order::kSequential);
   std::mt19937_64 random(runner.seed());

@@ -107,13 +107,13 @@ Decision<std::vector<EvictedPart>> evicted_by(ProbeRunner& runner, const Cache& 
 Attribute measure_cache_scope(ProbeRunner& runner, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const std::uint32_t sms = runner.info().sm_count;
-  if (sms < 2) throw NotSupportedError("requires at least two SMs");
+  if (sms < 2) throw NotSupportedError("this measurement needs at least two SMs");
   const std::uint64_t held = victim_array(cache).bytes;
   if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
-    throw Inconclusive(fmt::format(
-        "the tested array, half of the footprint that fits in this cache, has {} B, which is not clearly more than the "
-        "{} B that nearer caches hold",
-        held, cache.nearer_bytes));
+    throw Inconclusive(
+        fmt::format("half of the footprint that fits in this cache, {} B, is not clearly more than the {} B that "
+                    "nearer caches hold",
+                    held, cache.nearer_bytes));
   }
   std::vector<EvictedPart> parts;
   const EvictBy* by = std::begin(kEvictors);

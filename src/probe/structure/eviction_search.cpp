@@ -47,16 +47,17 @@ class EvictionSearch {
       : missed_rounds_(missed_rounds), lines_(lines), parameters_(parameters), random_(seed) {}
 
   Found run() {
-    if (evicts({})) return {.why_not = "the line misses without any eviction"};
+    if (evicts({})) return {.why_not = "the tested line misses even if nothing evicts it"};
     const std::size_t trials = parameters_.trial_rounds;
     if (missed_rounds_({{0, lines_}}, passes_, trials) < trials) passes_ = parameters_.passes_by_chance;
     Pieces pieces = split({0, fewest_lines()}, parameters_.pieces);
     for (;;) {
-      if (!still_evicts(pieces)) return {.why_not = "the lines that evicted this line no longer do"};
+      if (!still_evicts(pieces)) return {.why_not = "the lines that evicted the tested line no longer evict it"};
       leave_out(pieces);
       if (pieces.size() > parameters_.max_pieces)
-        return {.why_not = "evicting the line takes more lines than a set can have ways"};
-      if (pieces.empty()) return {.why_not = "at the end of the search, the line misses without any eviction"};
+        return {.why_not = "evicting the tested line takes more lines than a set can have ways"};
+      if (pieces.empty())
+        return {.why_not = "at the end of the search, the tested line misses even if nothing evicts it"};
       if (count_lines(pieces) <= parameters_.few_lines) return {lines_of(pieces)};
       pieces = halves_of(pieces);
     }

@@ -162,9 +162,7 @@ std::string problem_with(const Tally& tally, std::size_t copies, double noise, c
     return "the nearer cache serves the same load in some runs but not in others";
   }
   if (noise > parameters.max_noise) {
-    return fmt::format(
-        "hits and misses cannot be distinguished: noise may make most runs confuse them for {:.1f}% of the loads",
-        100 * noise);
+    return fmt::format("noise blurs hits and misses: most runs may confuse them for {:.1f}% of the loads", 100 * noise);
   }
   return {};
 }
@@ -293,7 +291,7 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
       fmt::format("shares of victims, oldest line first: {:.2f}; if the oldest line is loaded again: {:.2f}",
                   fmt::join(plain.share_by_age, " "), fmt::join(touched.share_by_age, " "));
   if (std::min(plain.seen_part(), touched.seen_part()) < parameters.least_seen_part) {
-    decision.why_not = "most new lines of a set evict none of the other lines of the set";
+    decision.why_not = "most new lines of a set evict no other line of that set";
     return decision;
   }
   const double uneven = std::max(unevenness(plain, false_misses), unevenness(touched, false_misses));
@@ -309,8 +307,8 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
   }
   if (!even && behind) {
     decision.why_not =
-        "no policy predicts the hits; behind another cache, the reason may be that one tested line is in a different "
-        "set from the others";
+        "no replacement policy predicts the hits; because a nearer cache makes sets uncertain, one tested line may be "
+        "in a different set from the others";
     return decision;
   }
   decision.value = even;

@@ -104,7 +104,7 @@ LineGroup packed_lines(ProbeRunner& runner, const Cache& cache, const Structure&
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format(
-        "only {} lines fit in this cache, but finding its sets takes twice as many lines as the nearer cache holds",
+        "only {} lines fit in this cache, but finding its sets requires twice as many lines as the nearer cache holds",
         packed.size()));
   }
   // A single line too many shows that not this cache alone decides what fits.
@@ -129,7 +129,7 @@ std::optional<Conflict> conflict_with_packed(ProbeRunner& runner, FitTest& test,
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
   conflict.others = conflicting_with(test, packed, conflict.last, least);
-  runner.log(fmt::format("structure: with one line added to {} that fit, {} lines conflict", packed.size(),
+  runner.log(fmt::format("structure: if one line is added to {} lines that fit, {} lines conflict", packed.size(),
                          conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
@@ -146,8 +146,8 @@ void collect_conflicts(const ProbeRunner& runner, ConflictSets& sets,
   const std::size_t agreeing = minimal_conflicts(sets).size();
   if (sets.behind && agreeing > 0 &&
       static_cast<double>(agreeing) < kStructureParameters.agreeing_part * static_cast<double>(attempt)) {
-    throw Inconclusive(fmt::format(
-        "{} attempts to add a line to those that fit gave only {} conflict sets of equal size", attempt, agreeing));
+    throw Inconclusive(fmt::format("{} attempts to find conflicting lines gave only {} conflict sets of equal size",
+                                   attempt, agreeing));
   }
   if (are_enough(sets)) sets.conflicts = minimal_conflicts(sets);
   if (sets.conflicts.size() < StructureDecisionParameters{}.enough_sets) {

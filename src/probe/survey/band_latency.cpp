@@ -50,7 +50,7 @@ BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::
     const std::optional<double> mean = timed_mean(histogram, low_cycles, high_cycles, timer_cycles);
     if (mean) latencies.means_cycles.push_back(*mean);
   }
-  if (latencies.means_cycles.empty()) throw Inconclusive("too few loads hit this level to give a latency");
+  if (latencies.means_cycles.empty()) throw Inconclusive("too few loads hit this level to measure its latency");
   return latencies;
 }
 

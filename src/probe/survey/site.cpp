@@ -91,8 +91,8 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   const bool translated = !survey.translation.added_cycles.empty();
   if (survey.unsure_level && last >= *survey.unsure_level && translated) {
     throw Inconclusive(
-        fmt::format("in footprints of more than {} B, loads that otherwise take about {:.0f} cycles miss the TLB and "
-                    "so take as long as loads that the next level serves",
+        fmt::format("beyond a footprint of {} B, loads that otherwise take about {:.0f} cycles also miss the TLB and "
+                    "take as long as hits in the next level",
                     survey.translation.free_bytes, survey.levels[*survey.unsure_level].mode_cycles));
   }
   if (survey.unsure_level && depth >= *survey.unsure_level && !merge_rest) {

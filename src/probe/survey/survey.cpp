@@ -270,7 +270,8 @@ void sweep_in_places(ProbeRunner& runner, Survey& survey) {
   sweep_footprints(runner, survey);
   find_levels(survey);
   runner.log(
-      fmt::format("survey {}: sweeping again without loads that wait for address translation, which would hide levels",
+      fmt::format("survey {}: the sweep is repeated without loads that wait for address translation, because the wait "
+                  "would hide levels",
                   to_string(survey.site.space)));
 }
 

@@ -133,7 +133,7 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
     clear = clear && next >= std::max(parameters.times_as_well * least, least + parameters.least_worse);
   }
   if (page < blocks.front().bytes)
-    return {0, why + "; but entries of the best size are smaller than every block of memory that was tested"};
+    return {0, why + "; but this best entry size is smaller than every tested block of memory"};
   return {clear ? page : 0, std::move(why)};
 }
 

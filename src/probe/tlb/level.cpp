@@ -119,8 +119,8 @@ bool entry_may_be_smaller(const Target& target, const MissSignature& signature, 
     misses.at_odd_stride = missed_part_of(target, signature, {pages, farther});
   }
   target.log(fmt::format(
-      "missed fractions: {} pages of the step: {:.2f}; at half their stride: {:.2f}; {} pages at a stride of {} B: "
-      "{:.2f}; at {} B: {:.2f}",
+      "miss ratio of {} pages at the step: {:.2f}, and at half their stride: {:.2f}; miss ratio of {} pages at a "
+      "stride of {} B: {:.2f}, and at a stride of {} B: {:.2f}",
       step.pages(), misses.at_step, misses.at_half_stride, pages, entry, misses.beyond, farther, misses.at_odd_stride));
   return may_be_smaller(misses);
 }
@@ -261,8 +261,8 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
   if (!counts_bytes(target, signature, points[rise.last_before], {})) {
     level.unsure_reach =
-        "a smaller number of pages that are farther apart does not miss, so an entry may cover fewer bytes than the "
-        "stride between the tested pages";
+        "fewer pages at a larger stride do not miss, so an entry may cover fewer bytes than the stride of the tested "
+        "pages";
   }
   level.reach_bytes.low *=
       1 - undetectable_by_chance -
@@ -340,8 +340,8 @@ LevelVerdict examine_level(const PageChaser& page_chaser, const TlbStep& step, c
   try {
     if (!finer_pages_fit(target, signature, last_before, check)) {
       level.unsure_reach =
-          "an entry covers fewer bytes than the stride between the tested pages, and L2 holds too few lines to test "
-          "enough pages at a smaller stride";
+          "an entry covers fewer bytes than the stride of the tested pages, and L2 holds too few lines to test enough "
+          "pages at a smaller stride";
       return found;
     }
     const Entry entry = find_entry(target, signature, level.reach_bytes.low);

@@ -55,30 +55,30 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
   if (survey.is_limited) {
     throw NotSupportedError(
-        fmt::format("arrays of this space hold at most {} B, and loads over the largest array miss no further TLB "
+        fmt::format("arrays in this space hold at most {} B, and loads from the largest array miss no further TLB "
                     "level: if this level exists, its reach is at least that large",
                     survey.largest_bytes));
   }
   if (static_cast<double>(survey.largest_bytes) <
       kAbsentLevelParameters.least_of_memory * static_cast<double>(survey.memory_bytes)) {
     throw Inconclusive(
-        fmt::format("loads over {} B miss no further TLB level: if this level exists, its reach is at least that "
-                    "large; free more GPU memory to test a larger reach",
+        fmt::format("loads spread over {} B miss no further TLB level: if this level exists, its reach is at least "
+                    "that large; free more GPU memory to test a larger reach",
                     survey.largest_bytes));
   }
   if (survey.most_pages < kAbsentLevelParameters.least_pages) {
     throw NotSupportedError(
-        fmt::format("loads on {} pages, the largest number whose lines stay in L2, miss no further TLB level: if this "
-                    "level exists, it has at least that many entries",
+        fmt::format("loads from {} pages, the largest number whose lines stay in L2, miss no further TLB level: if "
+                    "this level exists, it has at least that many entries",
                     survey.most_pages));
   }
   if (may_have_unseen_level(survey, depth)) {
     throw NotSupportedError(
-        fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further TLB level: if this level "
-                    "exists, it has a larger reach or more entries",
+        fmt::format("loads spread over {} B, most of the memory, and up to {} pages miss no further TLB level: if this "
+                    "level exists, it has a larger reach or more entries",
                     survey.largest_bytes, survey.most_pages));
   }
-  throw NotPresent(fmt::format("loads over up to {} B of memory, on at most {} pages, show {} TLB level{}",
+  throw NotPresent(fmt::format("loads spread over up to {} B of memory and at most {} pages show {} TLB level{}",
                                survey.largest_bytes, survey.most_pages, survey.levels.size(),
                                survey.levels.size() == 1 ? "" : "s"));
 }

@@ -148,8 +148,8 @@ std::optional<TlbPenalty> penalty_by_orders(const PageChaser& page_chaser, const
   if (found) {
     found->sms = sms;
     page_chaser.runner().log(
-        fmt::format("tlb: {} lines on each of {} pages, with the lines of a page loaded apart in one order and in "
-                    "sequence in another: a miss takes {:.2f} [{:.2f}, {:.2f}] cycles",
+        fmt::format("tlb: {} lines on each of {} pages, with the lines of a page first apart and then in sequence in "
+                    "the load order: a miss takes {:.2f} [{:.2f}, {:.2f}] cycles",
                     wanted->lines, wanted->pages, found->cycles, found->interval.low, found->interval.high));
   }
   return found;

@@ -106,9 +106,10 @@ Attribute tlb_scope(ProbeRunner& runner, const Site& site, const TlbSurvey& surv
   const TlbScopeParameters parameters;
   const TlbLevel& level = tlb_level(survey, depth);
   const std::uint32_t sms = runner.info().sm_count;
-  if (sms < 2) throw NotSupportedError("requires at least two SMs");
+  if (sms < 2) throw NotSupportedError("this measurement needs at least two SMs");
   if (level.entry_bytes == 0)
-    throw Inconclusive("the bytes that an entry covers are unknown, so the entries of this level cannot be filled");
+    throw Inconclusive(
+        "it is unknown how many bytes an entry covers, so gputopo cannot fill the entries of this level");
   const auto pages = static_cast<std::uint64_t>(
       std::ceil(parameters.reach_part * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {

@@ -75,7 +75,7 @@ std::string why_unsure_at_first(const PageChaser& page_chaser, const SweepPoint&
   const double waits = first.mean_cycles - added_by_translation(quiet);
   if (!page_chaser.nearest().serves() || waits <= kUnexplained.most_cycles) return "";
   return fmt::format(
-      "loads over {} B, the smallest tested footprint beyond the SM's own cache, already wait {:.1f} cycles for "
+      "loads spread over {} B, the smallest tested footprint beyond the SM's own cache, already wait {:.1f} cycles for "
       "address translation",
       first.reach_bytes, waits);
 }
@@ -116,7 +116,7 @@ std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const Tlb
   const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
   if (waits <= kUnexplained.most_cycles) return "";
   return fmt::format(
-      "loads over {} B already wait {:.1f} cycles for address translation, but no level explains this wait",
+      "loads spread over {} B already wait {:.1f} cycles for address translation, but no level explains this wait",
       points[last].reach_bytes, waits);
 }
 
@@ -132,12 +132,12 @@ void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
     level.miss_cycles = level.penalty->cycles;
   } else if (rose_by_more) {
     level.unsure_penalty =
-        "well beyond the reach of this level, a miss costs less than where misses begin, so the step at the reach "
+        "a miss costs less well beyond the reach of this level than just beyond it, so the latency step at the reach "
         "includes other misses";
   } else if (lines_miss) {
     level.unsure_penalty =
-        "not all tested lines stay in L2, so memory may serve some of the loads that miss this level, and a miss "
-        "takes a different time for such loads";
+        "not all tested lines stay in L2, so memory may serve some of the loads that miss this level, which changes "
+        "the cost of a miss";
   }
 }
 
@@ -198,7 +198,7 @@ class LevelSearch {
     const StepCause seems = classify_step(beyond, step.signature);
     if (seems == StepCause::kLevel && last_level_ && has_fallen_back(step.rise, *last_level_)) {
       survey_.unsure = fmt::format(
-          "over {} B, fewer loads miss than over smaller footprints: L2 holds the lines of so few pages that the pages "
+          "beyond {} B, fewer loads miss than in smaller footprints: L2 holds the lines of so few pages that the pages "
           "are farther apart than an entry covers",
           fitting_bytes);
       return;

@@ -70,10 +70,12 @@ std::uint64_t translated_of(ProbeRunner& runner, const Site& site, const std::ve
   for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kSpanParameters.copies);
   const double of_one_page = added(0);
   const std::uint64_t bytes = translated_bytes(spans, of_one_page, parameters);
-  runner.log(fmt::format("latency: loads over {} B do not wait for address translation", bytes));
+  runner.log(fmt::format("latency: loads spread over {} B do not wait for address translation", bytes));
   for (const SpanLoads& loads : spans) {
-    runner.log(fmt::format("latency: loads over {} B wait {:.1f} cycles, loads within a page {:.1f}", loads.bytes,
-                           loads.added_cycles, of_one_page));
+    runner.log(
+        fmt::format("latency: loads spread over {} B wait {:.1f} cycles for address translation; loads within a page "
+                    "wait {:.1f} cycles",
+                    loads.bytes, loads.added_cycles, of_one_page));
   }
   return bytes;
 }

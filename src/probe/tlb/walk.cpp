@@ -146,8 +146,8 @@ PageChaser::PageChaser(ProbeRunner& runner, const Site& site, std::uint64_t time
   kept_bytes_ = kept_bytes(runner, site, parameters_);
   if (nearest_.serves()) take_lines_past_nearest(times_lines);
   max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
-  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so TLB misses do not show");
-  runner.log(fmt::format("tlb: at most {} pages at once, with one line on each", max_pages_));
+  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so L2 misses hide TLB misses");
+  runner.log(fmt::format("tlb: the sweep loads at most {} pages, with one line on each", max_pages_));
   largest_bytes_ = static_cast<std::uint64_t>(runner.parameters().tlb_reach_of_free *
                                               static_cast<double>(runner.info().max_array_bytes));
   if (nearest_.serves()) limit_to_arrays();
@@ -170,7 +170,7 @@ void PageChaser::look_at_nearest() {
   if (!found) {
     throw Inconclusive(
         fmt::format("the SM's own cache still serves some of {} lines, or is no faster than the level behind it, so "
-                    "address translation does not show",
+                    "waits for address translation are not visible",
                     parameters_.max_pages));
   }
   nearest_ = *found;
@@ -180,8 +180,8 @@ void PageChaser::look_at_nearest() {
   constexpr double kRoomCycles = 512;
   if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
     throw Inconclusive(
-        fmt::format("loads that miss the SM's own cache take {:.0f} cycles longer, and a TLB miss on top would exceed "
-                    "the {} cycles that are counted",
+        fmt::format("loads that miss the SM's own cache take {:.0f} cycles longer than hits, and an additional TLB "
+                    "miss would exceed the histogram limit of {} cycles",
                     nearest_.gap_cycles, kHistogramBins * kHistogramBinCycles));
   }
   parameters_.kept_lines_of_any = nearest_.lines;
@@ -192,7 +192,7 @@ void PageChaser::take_lines_past_nearest(std::uint64_t times_lines) {
   const std::uint64_t wanted = times_lines * nearest_.lines;
   if (wanted > std::min(stay, parameters_.max_pages)) {
     throw Inconclusive(
-        fmt::format("L2 keeps hardly more lines than the {} that exceed the SM's own cache", nearest_.lines));
+        fmt::format("L2 holds hardly more lines than the {} lines that exceed the SM's own cache", nearest_.lines));
   }
   nearest_.lines = wanted;
 }

@@ -89,7 +89,7 @@ std::vector<double> conflicts_along(const BankLayout& layout, const BankCurve& c
 Decision<BankFit> decide_banks(const BankCurve& curve, const BanksDecisionParameters& parameters) {
   const std::vector<BankFit> fits =
       curve.strides_bytes.size() < parameters.least_strides ? std::vector<BankFit>{} : fit_all(curve, parameters);
-  if (fits.empty()) return {.why_not = "no stride takes longer than another, so bank conflicts do not show"};
+  if (fits.empty()) return {.why_not = "no stride takes longer than another, so no bank conflicts are visible"};
   BankFit best = fits.front();
   Decision<BankFit> decision{.basis = fmt::format("{}: residual {:.2f} cycles, {:.2f} cycles per conflict",
                                                   name_of(best.layout), best.residual_cycles, best.conflict_cycles)};
