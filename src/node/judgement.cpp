@@ -12,15 +12,7 @@
 #include "node/link_counts.h"
 #include "stats/descriptive.h"
 
-namespace gputopo {
-
-Outcome outcome_of(std::span<const Verdict> verdicts) {
-  const auto has = [&](Outcome outcome) { return std::ranges::count(verdicts, outcome, &Verdict::outcome) > 0; };
-  if (has(Outcome::kBad)) return Outcome::kBad;
-  return verdicts.empty() || has(Outcome::kNotJudged) ? Outcome::kNotJudged : Outcome::kGood;
-}
-
-namespace node {
+namespace gputopo::node {
 namespace {
 
 constexpr std::string_view kFraction = "capacity_fraction";
@@ -290,5 +282,4 @@ std::vector<Verdict> verdicts_of(const NodeReport& report) {
   return judge_links(judged);
 }
 
-}  // namespace node
-}  // namespace gputopo
+}  // namespace gputopo::node

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "file/host.h"
-#include "model/sm_clock.h"
 
 namespace gputopo {
 namespace {

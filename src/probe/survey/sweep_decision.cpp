@@ -69,8 +69,8 @@ double part_before_memory(const stats::Histogram& footprint, const std::vector<s
 bool is_nearer_than_memory(const stats::Histogram& footprint, const stats::Histogram& cold,
                            const SweepParameters& parameters) {
   const double here = stats::histogram_quantile(footprint, 0.5);
-  return here + parameters.clear_of_cold_cycles <= stats::histogram_quantile(cold, 0.5) &&
-         here <= (1 - parameters.clear_of_cold) * stats::histogram_quantile(cold, 0.5);
+  const double of_cold = stats::histogram_quantile(cold, 0.5);
+  return here + parameters.clear_of_cold_cycles <= of_cold && here <= (1 - parameters.clear_of_cold) * of_cold;
 }
 
 double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters) {
