@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace gputopo::probe {
 namespace {
 
@@ -76,9 +78,16 @@ double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, cons
 
 FetchGranularity fetch_granularity_of(const Cache& cache, std::span<const std::vector<std::uint32_t>> passes,
                                       const Parameters& parameters) {
+  // A cold pass lies within few pages. In footprints beyond the reach of a TLB, hits may be as slow as in a pass those
+  // of the next level.
+  const Survey& survey = *cache.survey;
+  std::span<const stats::Histogram> footprints = survey.histograms;
+  if (cache.first_level == 0 && survey.translation.free_bytes > 0) {
+    const auto beyond = std::ranges::upper_bound(survey.footprints_bytes, survey.translation.free_bytes);
+    footprints = footprints.first(static_cast<std::size_t>(beyond - survey.footprints_bytes.begin()));
+  }
   // A fetch fills the nearest part of the cache. Hits of far L2, if there is one, may be as slow as near memory.
-  const double fetched_limit =
-      hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
+  const double fetched_limit = hit_limit_in_cold_pass(footprints, survey.levels[cache.first_level]);
   return fetch_granularity_of(passes, cache.site().least_stride_bytes(), fetched_limit, parameters.line_limit_bytes);
 }
 
