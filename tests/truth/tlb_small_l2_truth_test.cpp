@@ -2,6 +2,9 @@
 // level, so the probe must choose lines that stay in L2.
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "support/draw.h"
 #include "support/trial.h"
 #include "support/two_level_machine.h"
 #include "support/wide_machine.h"
@@ -71,6 +74,42 @@ TEST(TlbOfSmallL2, ReachThatNoiseHidesIsNoSurerThanThat) {
     EXPECT_GE(*reach.high, truth);
   }
   EXPECT_GE(told, 2) << "the seeds draw machines without such a level: take others";
+}
+
+// A second TLB of fewer, larger entries than the first, which holds as many pages as fit the second: walks over one
+// line on each page then show the first one's entries.
+TEST(TlbBehindLargerOne, HasTheReachThatFinerPagesShow) {
+  truth::Draw draw(1);
+  int told = 0;
+  constexpr int kMachines = 12;
+  for (int trial = 0; trial < kMachines; ++trial) {
+    sim::MachineSpec machine = test::two_level_machine();
+    machine.caches[0].size_bytes = 4 << 10;
+    machine.caches[1].size_bytes = 24 << 20;
+    machine.caches[1].ways = 16;
+    machine.info.memory_bytes = 64ull << 30;
+    const auto entries = draw.pick<std::uint32_t>({12, 16, 24, 32, 48});
+    const auto fewer = static_cast<std::uint32_t>(draw.uniform(0.4, 1) * entries);
+    machine.tlbs = {{.page_bytes = 64 << 10, .entries = entries, .ways = 0, .miss_cycles = draw.uniform(20, 80)},
+                    {.page_bytes = 1 << 20, .entries = fewer, .ways = 0, .miss_cycles = draw.uniform(80, 200)}};
+    machine.noise.jitter_cycles = draw.uniform(0, 1.5);
+    DiscoverOptions options;
+    options.elements = {"tlb_l2"};
+    options.attributes = {"reach", "entries", "ways"};
+    const truth::Discovered found = truth::discover_machine(machine, 1, std::move(options));
+    for (const auto& [what, truth] : {std::pair("entries", double{1}), std::pair("reach", double{1 << 20})}) {
+      const Attribute& attribute = *found.topology.find_attribute("tlb_l2", what);
+      if (!attribute.available()) continue;
+      ++told;
+      EXPECT_LE(*attribute.low, truth * fewer) << what << " of " << entries << " and " << fewer << " entries";
+      EXPECT_GE(*attribute.high, truth * fewer) << what << " of " << entries << " and " << fewer << " entries";
+    }
+    const Attribute& ways = *found.topology.find_attribute("tlb_l2", "ways");
+    if (ways.available()) {
+      EXPECT_EQ(ways.number(), fewer);
+    }
+  }
+  EXPECT_GE(told, kMachines) << "a report that says nothing is never wrong";
 }
 
 }  // namespace

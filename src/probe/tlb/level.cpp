@@ -272,10 +272,29 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   }
 }
 
+// Whether the nearer level holds as many pages of one entry each as this one, so that walks over them show no misses.
+// Finer pages need more of the nearer level's entries, so the sweep shows the reach.
+bool hides_behind_nearer(const NearerTlb& nearer, const TlbLevel& level) {
+  if (nearer.entry_bytes == 0) return false;
+  return level.reach_bytes.low / static_cast<double>(level.entry_bytes) <=
+         nearer.reach_bytes / static_cast<double>(nearer.entry_bytes);
+}
+
 // The reach to the entry, if possible, and its sets. False if more fit than the sweep allows: the entry is wrong.
 bool count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
                    double untold_part_of_coarse) {
   const TlbCheckParameters check;
+  const auto entry_floor = [&](double bytes) {
+    return std::floor(bytes / static_cast<double>(level.entry_bytes)) * static_cast<double>(level.entry_bytes);
+  };
+  if (hides_behind_nearer(target.nearer, level)) {
+    level.is_behind_larger = true;
+    target.log("the nearer TLB has as many entries, so the reach is that of finer pages");
+    // A few pages of one entry too many cause few misses, so the sweep may end within that entry.
+    level.last_fit_bytes = entry_floor(level.reach_bytes.low);
+    level.reach_bytes.low = entry_floor(level.last_fit_bytes * (1 - untold_part_of_coarse));
+    return true;
+  }
   const MissedPagesCallback missed = missed_pages_of(target, signature, level.entry_bytes);
   const auto entry = static_cast<double>(level.entry_bytes);
   const auto whole_entries = [&](double bytes) { return static_cast<std::uint64_t>(bytes) / level.entry_bytes; };

@@ -125,7 +125,10 @@ Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
                       "with each further page: {}",
                       max_entries, level.no_sets.empty() ? "noise hides the misses" : level.no_sets));
     }
-    throw Inconclusive("the misses that each page beyond the reach causes do not add up to the number of entries");
+    throw Inconclusive(
+        level.is_behind_larger
+            ? "the nearer TLB has as many entries as this one and hides which pages share a set"
+            : "the misses that each page beyond the reach causes do not add up to the number of entries");
   }
   const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
   Attribute attribute =

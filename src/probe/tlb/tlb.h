@@ -27,6 +27,7 @@ struct TlbLevel {
   std::uint64_t entry_bytes = 0;      // bytes that one entry covers; 0 if not resolved
   std::vector<std::uint32_t> sets;    // ways of each set, from misses beyond the reach; empty if not found
   std::string no_sets;                // why `sets` is empty
+  bool is_behind_larger = false;      // the nearer level has as many entries as this one
 };
 
 struct TlbSurvey {
