@@ -34,7 +34,7 @@ double packed(const sim::MachineSpec& machine) {
   DeviceSession bench(*device, {});
   ProbeRunner runner(bench);
   const Survey survey = complete_survey(runner, begin_survey(runner, {.space = Space::kGlobal}));
-  return packed_bytes(runner, find_cache(survey, 0, false));
+  return packed_bytes(runner, find_cache(survey, 0));
 }
 
 TEST(Packing, FillsUnevenSetsUnderEveryReplacement) {

@@ -103,6 +103,21 @@ TEST(IsMemoryAlone, WhereFirstLoadsTakeAsLongAsRepeatedOnes) {
   EXPECT_FALSE(is_memory_alone(500, 530)) << "a cache with quick misses";
 }
 
+TEST(LastLevel, IsMixedIfSomeLoadsAreClearlyFasterThanColdOnes) {
+  const std::vector<stats::Level> levels = {{.low_cycles = 0, .high_cycles = 150, .mode_cycles = 100},
+                                            {.low_cycles = 150, .high_cycles = 1e9, .mode_cycles = 480}};
+  const auto loads = [](std::size_t cycles) {
+    stats::Histogram histogram(512);
+    histogram[cycles / 2] = 256;
+    return histogram;
+  };
+  const std::vector<stats::Histogram> of_cache_and_memory = {loads(100), loads(450), loads(500)};
+  EXPECT_TRUE(last_level_is_mixed(of_cache_and_memory, levels, loads(500)));
+  const std::vector<stats::Histogram> of_memory = {loads(100), loads(490), loads(520)};
+  EXPECT_FALSE(last_level_is_mixed(of_memory, levels, loads(500))) << "2% are chance";
+  EXPECT_FALSE(last_level_is_mixed(of_cache_and_memory, levels, {})) << "nothing to compare with";
+}
+
 TEST(Sweep, GoesOnWhileLoadsHit) {
   const SweepPart first = first_sweep_part(0);
   EXPECT_EQ(first.from_bytes, 512);

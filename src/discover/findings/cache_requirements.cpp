@@ -43,6 +43,16 @@ void CacheFindings::require_l1_caching(Space space) {
                     "caches them",
                     to_string(space), with_l1, without));
   }
+  // Words of a thread's local memory lie in different lines, so a few of them exceed a small L1.
+  constexpr double kHoldsLocalBytes = 8.0 * kLocalStrideBytes;
+  if (space == Space::kLocal && has_element(vendor_, ElementId::kL1)) {
+    const probe::Capacity* l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
+    const double of_global = stats::median(surveys_.begun_survey(Space::kGlobal).tiny_latencies_cycles);
+    const bool is_small = l1 == nullptr || l1->bytes < kHoldsLocalBytes;
+    if (is_small && of_global <= (1 - kSurelyFaster) * without) {
+      throw probe::Inconclusive("L1 may be too small to hold the shortest local array of gputopo");
+    }
+  }
   throw probe::NotPresent(fmt::format(
       "{0} loads take {1:.0f} cycles and loads that bypass L1 take {2:.0f}: this GPU does not cache {0} loads in L1",
       to_string(space), with_l1, without));

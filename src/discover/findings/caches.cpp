@@ -9,6 +9,7 @@
 #include "discover/findings/reported_values.h"
 #include "probe/capacity/line_size.h"
 #include "probe/code/constants_beside_code.h"
+#include "probe/partitions/cache_behind.h"
 #include "probe/sharing/neighbour_sets.h"
 #include "probe/sharing/shared_with.h"
 #include "probe/survey/fetch_granularity.h"
@@ -50,7 +51,7 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
     throw NotSupportedError(
         "the nearer constant cache holds all constants, so loads do not show whether another cache is behind it");
   }
-  Cache cache = probe::find_cache(found, info.depth, false);
+  Cache cache = probe::find_cache(found, info.depth);
   if (info.id == ElementId::kConstantL3) require_l2_behind(cache);
   // The sweep over growing footprints does not show a cache that is smaller than its first footprint.
   const std::optional<ElementId> nearer = before_in_space(vendor_, info.id);
@@ -68,10 +69,13 @@ Cache CacheFindings::locate_in_sm(const ElementInfo& info, const Survey& found) 
 }
 
 Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey& found) {
-  // Without an L3 in the catalogue, all levels but memory are near and far parts of one cache.
-  const bool merge_rest = !has_element(vendor_, ElementId::kL3);
   // The survey continues until memory shows, so its last level is memory.
-  if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
+  if (info.depth + 1 < found.levels.size()) {
+    if (has_element(vendor_, ElementId::kL3)) return probe::find_cache(found, info.depth);
+    // Without an L3 in the catalogue, further levels may be far parts of the same cache.
+    ProbeRunner own = runner();
+    return probe::find_cache_with_far_parts(own, found, info.depth);
+  }
   probe::require_apart_from_memory(found);
   // Compute capability 1 caches no global loads. The cache that SMs share may be one of textures, behind the SM's.
   if (const std::optional<Cache> found_there = info.id == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
@@ -83,6 +87,11 @@ Cache CacheFindings::locate_shared_by_sms(const ElementInfo& info, const Survey&
         fmt::format("loads that bypass L1 show only {} level{}, because another level has nearly the same latency as "
                     "this cache of {:.0f} B",
                     found.levels.size(), plural, *told));
+  }
+  if (probe::may_hide_a_cache(found)) {
+    throw probe::Inconclusive(
+        "some loads behind the last cache that shows are clearly faster than loads of new lines, so another cache may "
+        "be nearly as slow as memory");
   }
   throw probe::NotPresent(fmt::format(
       "loads that bypass L1 show only {} level{}, including memory, so none of these levels can be this cache",
@@ -96,7 +105,7 @@ std::optional<Cache> CacheFindings::l2_of_textures() {
     const Survey& found = surveys_.survey(textures);
     constexpr std::size_t kLevels = 3;  // the SM's cache, this one, memory
     if (found.levels.size() < kLevels) return std::nullopt;
-    return probe::find_cache(found, 1, false);
+    return probe::find_cache(found, 1);
   } catch (const NotSupportedError&) {  // no textures
     return std::nullopt;
   } catch (const probe::Inconclusive&) {
@@ -173,6 +182,8 @@ CacheFindings::TotalSize CacheFindings::make_whole_size(ElementId element) {
   // Global loads show the sides. An L2 for textures only belongs to GPUs without partitions.
   if (may_have_partitions(element) && located_cache(element).site().space != Space::kTexture)
     correct_for_copies(element, size);
+  const std::string& doubt = located_cache(element).far_part_doubt;
+  if (!doubt.empty() && std::ranges::find(size.flags, doubt) == size.flags.end()) size.flags.push_back(doubt);
   return size;
 }
 
@@ -306,6 +317,10 @@ const probe::Partitions& CacheFindings::partitions(ElementId element) {
 
 probe::Partitions CacheFindings::make_partitions(ElementId element) {
   const Cache& cache = cache_with_size(element);
+  if (cache.has_cache_behind()) {
+    throw probe::Inconclusive(
+        "another cache is behind this one, so a load that takes longer on another SM may only have missed this cache");
+  }
   const Attribute told = reported_size(session_.info(), element);
   std::string no_sides_reason;
   const probe::SmsByPartition* found = nullptr;
@@ -317,7 +332,9 @@ probe::Partitions CacheFindings::make_partitions(ElementId element) {
     no_sides_reason = error.what();
   }
   ProbeRunner own = runner();
-  return probe::find_partitions(own, cache, told.number(), found, no_sides_reason);
+  probe::Partitions parts = probe::find_partitions(own, cache, told.number(), found, no_sides_reason);
+  if (!cache.far_part_doubt.empty()) parts.flags.push_back(cache.far_part_doubt);
+  return parts;
 }
 
 // ---- Structure and sharing ----

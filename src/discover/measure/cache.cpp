@@ -211,7 +211,9 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
     if (!is_last && next && reported_size(context.info(), *next).available()) {
       static_cast<void>(context.caches.located_cache(*next));
     }
-    return penalty_before_memory(context, element);
+    Attribute penalty = penalty_before_memory(context, element);
+    if (!located_cache.far_part_doubt.empty()) penalty.flags.push_back(located_cache.far_part_doubt);
+    return penalty;
   }
   context.caches.require_next_level(located_cache);
   const Cache& cache = context.caches.cache_with_size(element.id);
@@ -296,6 +298,7 @@ Attribute sets(Context& context, const ElementInfo& element) {
   if (whole.first_level != whole.last_level) {
     sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
   }
+  if (!whole.far_part_doubt.empty()) sets.flags.push_back(whole.far_part_doubt);
   if (may_leave_sets_unfilled(context.caches.capacity(element.id), whole.site().limit_bytes)) {
     sets.flags.emplace_back(
         "sets_may_not_be_full: the number of sets is computed from the measured size, but the true size may be larger");

@@ -40,7 +40,13 @@ Attribute memory_latency(Context& context, const ElementInfo& element) {
   probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
   if (survey.levels.size() >= 2) question.translated_bytes = context.surveys.translated_bytes();
   probe::ProbeRunner runner = context.runner();
-  return probe::measure_device_latency(runner, survey, question);
+  Attribute latency = probe::measure_device_latency(runner, survey, question);
+  if (probe::may_hide_a_cache(survey) && has_element(context.vendor(), ElementId::kL3)) {
+    latency.flags.emplace_back(
+        "may_hit_a_cache: some loads behind the last cache that shows are clearly faster than loads of new lines, so "
+        "another cache, which is nearly as slow as memory, may serve a part");
+  }
+  return latency;
 }
 
 template <StreamOp kOp>

@@ -45,7 +45,7 @@ Capacity size_under(ProbeRunner& runner, const Cache& cache, std::uint64_t carve
   if (cache.line && cache.nearer_bytes == 0) survey.fetch_bytes = std::max(survey.fetch_bytes, cache.line->bytes);
   ProbeRunner of_sweep = runner.another();
   sweep_footprints(of_sweep, survey, static_cast<std::uint64_t>(kEnough * largest_bytes));
-  Cache carved = find_cache(survey, cache.first_level, false);
+  Cache carved = find_cache(survey, cache.first_level);
   if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
   ProbeRunner own = runner.another();
   return estimate_capacity(own, carved, kCapacityDecisionParameters);

@@ -181,7 +181,7 @@ CacheLatency find_near_and_far_latency(ProbeRunner& runner, const Cache& cache, 
                    .first_level = cache.first_level,
                    .last_level = cache.first_level,
                    .fetch_bytes = cache.fetch_bytes,
-                   .fits_bytes = find_cache(*cache.survey, cache.first_level, false).fits_bytes};
+                   .fits_bytes = find_cache(*cache.survey, cache.first_level).fits_bytes};
   CacheLatency latency{.nearest = find_level_latency(runner, near, translated_bytes), .has_parts = true};
   if (cache.last_level == cache.first_level) return latency;
   ProbeRunner of_far = runner.another();

@@ -69,7 +69,7 @@ constexpr LatencyBand kEveryLoad{0, std::numeric_limits<double>::infinity()};
 double held_bytes(const Survey& survey) {
   if (survey.levels.size() < 2) return 0;
   try {
-    return find_cache(survey, 0, true).held_bytes();
+    return find_cache(survey, 0, survey.levels.size() - 2).held_bytes();
   } catch (const Inconclusive&) {
     return 0;
   }

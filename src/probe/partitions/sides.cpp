@@ -129,7 +129,7 @@ SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2) {
   SmsByPartition sides;
   while (!left.empty()) {
     if (sides.sms.size() == kSidesParameters.most_sides)
-      throw Inconclusive("latencies divide the SMs into more groups than L2 can have partitions");
+      throw TooManySides("latencies divide the SMs into more groups than L2 can have partitions");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
     TouchedLines touched = touch_after(runner, l2, few, first, left);

@@ -21,7 +21,13 @@ struct SmsByPartition {
   [[nodiscard]] std::size_t side_of(std::uint32_t sm) const;
 };
 
-// Throws Inconclusive, or NotSupportedError if programs cannot name SMs or there is one SM.
+// Latencies divide the SMs into more groups than L2 can have partitions.
+class TooManySides : public Inconclusive {
+ public:
+  using Inconclusive::Inconclusive;
+};
+
+// Throws Inconclusive or TooManySides, or NotSupportedError if programs cannot name SMs or there is one SM.
 [[nodiscard]] SmsByPartition find_sides(ProbeRunner& runner, const Cache& l2);
 
 }  // namespace gputopo::probe

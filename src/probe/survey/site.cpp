@@ -75,11 +75,15 @@ void require_apart_from_memory(const Survey& survey) {
                   to_string(survey.site.space), cold, hit));
 }
 
+bool may_hide_a_cache(const Survey& survey) {
+  return survey.levels.size() > 1 && last_level_is_mixed(survey.histograms, survey.levels, survey.cold);
+}
+
 bool is_end_hidden(const Survey& survey) {
   return survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
 }
 
-Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
+Cache find_cache(const Survey& survey, std::size_t depth, std::optional<std::size_t> farthest) {
   require_apart_from_memory(survey);
   if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
     throw NotPresent(fmt::format("loads in the {} space show only {} level{}, so there is no cache at level {}",
@@ -87,7 +91,7 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
                                  survey.levels.size() == 1 ? "" : "s", depth + 1));
   }
   // Merged levels only need to be distinguishable from memory, so the last of them decides.
-  const std::size_t last = merge_rest ? survey.levels.size() - 2 : depth;
+  const std::size_t last = farthest.value_or(depth);
   const bool translated = !survey.translation.added_cycles.empty();
   if (survey.unsure_level && last >= *survey.unsure_level && translated) {
     throw Inconclusive(
@@ -95,14 +99,14 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
                     "take as long as hits in the next level",
                     survey.translation.free_bytes, survey.levels[*survey.unsure_level].mode_cycles));
   }
-  if (survey.unsure_level && depth >= *survey.unsure_level && !merge_rest) {
+  if (survey.unsure_level && depth >= *survey.unsure_level && !farthest) {
     throw Inconclusive(fmt::format("loads of about {:.0f} cycles hit two levels that are too close to tell apart",
                                    survey.levels[*survey.unsure_level].mode_cycles));
   }
   Cache cache;
   cache.survey = &survey;
   cache.first_level = depth;
-  cache.last_level = merge_rest ? survey.levels.size() - 2 : depth;
+  cache.last_level = last;
   cache.fetch_bytes = survey.fetch_bytes;
   return read_again(cache);
 }

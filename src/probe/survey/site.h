@@ -103,12 +103,15 @@ struct Cache {
   std::uint64_t nearer_line_bytes = 0;  // line of the cache before this one; 0 if unknown
   std::optional<Line> line;
   std::optional<double> size_bytes;
+  std::string far_part_doubt;  // a flag of what depends on the far part; empty if it is known to be one
 
   [[nodiscard]] const Site& site() const { return survey->site; }
   // Loads with raw latencies below this hit here or nearer.
   [[nodiscard]] double hit_limit_cycles() const { return survey->levels[last_level].high_cycles; }
   // Loads with raw latencies from this on miss all nearer caches.
   [[nodiscard]] double hit_floor_cycles() const { return survey->levels[first_level].low_cycles; }
+  // Whether its misses go to another cache, not to memory.
+  [[nodiscard]] bool has_cache_behind() const { return last_level + 2 < survey->levels.size(); }
   [[nodiscard]] bool has_next_level() const { return last_level + 1 < survey->levels.size(); }
   // Fetch granularity of the nearest cache of the space: loads this far apart all reach past it.
   [[nodiscard]] std::uint64_t nearest_fetch_bytes() const {
@@ -136,13 +139,17 @@ struct Cache {
 // behind one that clearly holds the whole array do not count.
 [[nodiscard]] std::size_t levels_within(const Survey& survey, std::uint64_t bytes);
 
-// The cache at `depth` of the survey (0: nearest). With `merge_rest`, all levels from there on except the last form
-// one cache (near and far L2). Throws NotPresent, or Inconclusive if levels cannot be told apart.
-[[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
+// The cache at `depth` of the survey (0: nearest). `farthest`: the last level of a cache with near and far parts (L2).
+// Throws NotPresent, or Inconclusive if levels cannot be told apart.
+[[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth,
+                               std::optional<std::size_t> farthest = std::nullopt);
 
 // Throws Inconclusive if the survey shows one level and first loads take slightly longer than repeated ones: then
 // there may be a cache that is hardly faster than memory.
 void require_apart_from_memory(const Survey& survey);
+
+// Whether the last level of several may be memory and a cache that is hardly faster.
+[[nodiscard]] bool may_hide_a_cache(const Survey& survey);
 
 // Whether TLB misses hide the end of the nearest cache, because they make it as slow as the level behind it.
 [[nodiscard]] bool is_end_hidden(const Survey& survey);

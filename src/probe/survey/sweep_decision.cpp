@@ -66,11 +66,33 @@ double part_before_memory(const stats::Histogram& footprint, const std::vector<s
   return 0;
 }
 
+namespace {
+
+bool is_clearly_nearer(double cycles, double cold_cycles, const SweepParameters& parameters) {
+  return cycles + parameters.clear_of_cold_cycles <= cold_cycles &&
+         cycles <= (1 - parameters.clear_of_cold) * cold_cycles;
+}
+
+}  // namespace
+
 bool is_nearer_than_memory(const stats::Histogram& footprint, const stats::Histogram& cold,
                            const SweepParameters& parameters) {
-  const double here = stats::histogram_quantile(footprint, 0.5);
-  const double of_cold = stats::histogram_quantile(cold, 0.5);
-  return here + parameters.clear_of_cold_cycles <= of_cold && here <= (1 - parameters.clear_of_cold) * of_cold;
+  return is_clearly_nearer(stats::histogram_quantile(footprint, 0.5), stats::histogram_quantile(cold, 0.5), parameters);
+}
+
+bool last_level_is_mixed(std::span<const stats::Histogram> footprints, const std::vector<stats::Level>& levels,
+                         const stats::Histogram& cold, const MixedLevelParameters& parameters) {
+  const double low = levels.back().low_cycles;
+  const auto median_beyond = [low](const stats::Histogram& loads) {
+    const double nearer = stats::fraction_below(loads, low);
+    return stats::histogram_quantile(loads, nearer + (1 - nearer) / 2);
+  };
+  if (stats::total_count(cold) == 0 || stats::fraction_below(cold, low) == 1) return false;
+  const double of_cold = median_beyond(cold);
+  return std::ranges::any_of(footprints, [&](const stats::Histogram& loads) {
+    return 1 - stats::fraction_below(loads, low) >= parameters.least_part &&
+           is_clearly_nearer(median_beyond(loads), of_cold, parameters.sweep);
+  });
 }
 
 double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters) {

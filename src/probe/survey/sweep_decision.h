@@ -80,6 +80,17 @@ struct SweepPart {
 [[nodiscard]] bool is_nearer_than_memory(const stats::Histogram& footprint, const stats::Histogram& cold,
                                          const SweepParameters& parameters = {});
 
+struct MixedLevelParameters {
+  // Least part of a footprint's loads in the level. Smaller values let few loads decide.
+  double least_part = 0.3;
+  SweepParameters sweep;
+};
+// Whether a last level before which nothing else shows is memory and a cache that is hardly faster: loads of some
+// footprint in it are clearly faster than cold loads. `footprints`: of the survey that shows the levels.
+[[nodiscard]] bool last_level_is_mixed(std::span<const stats::Histogram> footprints,
+                                       const std::vector<stats::Level>& levels, const stats::Histogram& cold,
+                                       const MixedLevelParameters& parameters = {});
+
 struct NearestLevelParameters {
   // Quantile at which the spread of the tiny array ends; slower loads are outliers.
   double spread_quantile = 0.95;
