@@ -37,9 +37,11 @@ struct PciLink {
   friend bool operator==(const PciLink&, const PciLink&) = default;
 };
 
-// True for "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
-[[nodiscard]] inline bool is_mig_instance(std::string_view gpu_name) {
-  return gpu_name.find(" MIG ") != std::string_view::npos;
+// "4g.20gb" of "NVIDIA A100-SXM4-40GB MIG 4g.20gb"; empty for other names.
+[[nodiscard]] inline std::string_view mig_profile_in(std::string_view gpu_name) {
+  constexpr std::string_view kMark = " MIG ";
+  const std::size_t mark = gpu_name.rfind(kMark);
+  return mark == std::string_view::npos ? "" : gpu_name.substr(mark + kMark.size());
 }
 
 // The part of a shared GPU that a device is: a MIG instance, or a partition of an AMD GPU. A GPU is divided into whole

@@ -142,7 +142,7 @@ class Search {
   }
 
   [[nodiscard]] bool is_instance(const StoredRun& run) const {
-    return run.profile != kNoWord || is_mig_instance(store_.text(run.model));
+    return run.profile != kNoWord || !mig_profile_in(store_.text(run.model)).empty();
   }
 
   void add(Outcome outcome, const Seen& seen, std::string text) {

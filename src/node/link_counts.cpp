@@ -109,7 +109,7 @@ struct NvLinks {
 NvLinks nvlinks_expected(const NodeReport& report, std::uint32_t index, const Joined& joined) {
   const NodeGpu& gpu = report.gpus[index].gpu;
   NvLinks links;
-  if (const auto model = is_mig_instance(gpu.name) ? std::nullopt : nvlink_model(gpu.name)) {
+  if (const auto model = mig_profile_in(gpu.name).empty() ? nvlink_model(gpu.name) : std::nullopt) {
     links.expected = model->links;
     links.are_promised = true;
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device/sim/machine/machine.h"
 #include "device/sim/machine_file.h"
 #include "device/sim/sim_device.h"
@@ -173,6 +175,24 @@ double near_bytes(const Topology& topology) {
 }
 double bytes_measured(const Topology& topology) {
   return number_of(topology.find_attribute("l2", "size")->find_detail("measured_bytes"));
+}
+
+// NVML may not answer in a container. The name and the sizes still tell the profile and the share of memory.
+TEST(InstanceOf, AnInstanceThatOnlyItsNameShows) {
+  sim::MachineSpec machine = a100_4g_20gb();
+  machine.info.mig_enabled.reset();
+  machine.info.instance = {};
+  const std::vector<std::string> elements = {"device"};
+  const Topology instance = discovered(machine, elements);
+  const Attribute* profile = find(instance.device, AttributeId::kInstanceProfile);
+  ASSERT_NE(profile, nullptr);
+  EXPECT_EQ(profile->value, Value(std::string("4g.20gb")));
+  EXPECT_EQ(profile->source, Source::kInferred);
+  Topology full = discovered(sim::parse_machine(*sim::builtin_machine("a100")), {"device"});
+  EXPECT_EQ(find(full.device, AttributeId::kInstanceProfile), nullptr);
+  *std::ranges::find(full.memory, "l2", &MemoryElement::id) = *whole_gpu().find_memory("l2");
+  const Topology view = instance_of(full, instance);
+  EXPECT_EQ(view.find_attribute("l2", "slices")->number(), 40) << "half of the memory";
 }
 
 TEST(InstanceOfA100, OneSmUsesAsMuchOfL2AsOfTheWholeGpu) {

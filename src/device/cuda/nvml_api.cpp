@@ -84,13 +84,6 @@ std::string pci_address_in(std::string text) {
   return text.find(':') == 2 * kDigitsMore && text.starts_with("0000") ? text.substr(kDigitsMore) : text;
 }
 
-// Returns "4g.20gb" for "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
-std::string profile_in(const std::string& name) {
-  constexpr std::string_view kMark = " MIG ";
-  const std::size_t mark = name.rfind(kMark);
-  return mark == std::string::npos ? "" : name.substr(mark + kMark.size());
-}
-
 std::optional<unsigned> if_some(unsigned count) {
   return count > 0 && count <= limits::kMaxSlices ? std::optional(count) : std::nullopt;
 }
@@ -104,7 +97,7 @@ MigInstance read_instance(const Nvml& nvml, NvmlDevice device) {
   char name[96] = {};
   if (nvml.call<NvmlStatus(NvmlDevice, char*, unsigned)>("nvmlDeviceGetName", device, name, unsigned{sizeof(name)})) {
     instance.name = text_in(name);
-    instance.profile = profile_in(instance.name);
+    instance.profile = mig_profile_in(instance.name);
   }
   NvmlAttributes attributes{};
   if (nvml.call<NvmlStatus(NvmlDevice, NvmlAttributes*)>("nvmlDeviceGetAttributes_v2", device, &attributes)) {

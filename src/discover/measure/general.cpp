@@ -111,8 +111,14 @@ void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t>
   if (most) get_or_add(device, id).add_detail("device_max", static_cast<std::int64_t>(*most));
 }
 
-void fill_instance(const GpuInstance& instance, AttributeMap& device) {
+void fill_instance(const DeviceInfo& info, AttributeMap& device) {
+  const GpuInstance& instance = info.instance;
   add_if_reported(device, AttributeId::kInstanceProfile, instance.profile);
+  // A container may forbid what the management library would tell.
+  const std::string_view named = mig_profile_in(info.name);
+  if (!instance.profile && !named.empty()) {
+    get_or_add(device, AttributeId::kInstanceProfile) = inferred_value(std::string(named), "", "device_name");
+  }
   const auto add_slices = [&](AttributeId id, std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu) {
     add_if_reported(device, id, own);
     if (own && of_gpu) get_or_add(device, id).add_detail("of_gpu", static_cast<std::int64_t>(*of_gpu));
@@ -138,7 +144,7 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_if_reported(device, AttributeId::kMps, info.mps_enabled);
   if (info.mps_clients) get_or_add(device, AttributeId::kMps).add_detail("clients", std::int64_t{*info.mps_clients});
   add_if_reported(device, AttributeId::kMigEnabled, info.mig_enabled);
-  fill_instance(info.instance, device);
+  fill_instance(info, device);
   add_if_reported(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
   add_if_reported(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
 }

@@ -27,9 +27,25 @@ std::optional<double> slices_of(const Topology& instance, AttributeId id) {
   return std::min(1.0, *own / *all);
 }
 
+std::optional<double> memory_bytes_of(const Topology& topology) {
+  const MemoryElement* memory = topology.find_memory(to_string(ElementId::kDevice));
+  const Attribute* size = memory == nullptr ? nullptr : find(memory->attributes, AttributeId::kSize);
+  return size == nullptr ? std::nullopt : size->number();
+}
+
+// Memory is divided in eighths on every NVIDIA GPU with MIG so far. The driver keeps a little of each part.
+std::optional<double> memory_eighths(const Topology& full, const Topology& instance) {
+  const std::optional<double> all = memory_bytes_of(full);
+  const std::optional<double> own = memory_bytes_of(instance);
+  if (vendor_of(instance.vendor) != Vendor::kNvidia || !all || !own || *own > *all || *all <= 0) return std::nullopt;
+  constexpr double kEighths = 8;
+  return std::max(1.0, std::round(kEighths * *own / *all)) / kEighths;
+}
+
 Shares shares_of(const Topology& full, const Topology& instance) {
   Shares shares{.compute = slices_of(instance, AttributeId::kInstanceComputeSlices),
                 .memory = slices_of(instance, AttributeId::kInstanceMemorySlices)};
+  if (!shares.memory) shares.memory = memory_eighths(full, instance);
   const std::optional<double> all = report::number_of(full, AttributeId::kSmCount);
   const std::optional<double> own = report::number_of(instance, AttributeId::kSmCount);
   if (all && own && *all > 0) shares.sms = *own / *all;
