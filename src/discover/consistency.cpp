@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "discover/theoretical.h"
+
 namespace gputopo {
 namespace {
 
@@ -90,11 +92,17 @@ class Checker {
     return std::get<std::vector<std::string>>(shared.value);
   }
 
-  static void partner_agrees(const std::string& element, const std::string& partner, const Attribute& back,
-                             Attribute& shared) {
+  // Caches that only --full compares with others are named by no others.
+  [[nodiscard]] bool is_compared_by_others(const std::string& element) const {
+    const ElementInfo* info = find_element(element);
+    return info != nullptr && coverage_of(vendor(), info->id, AttributeId::kSharedWith) == Coverage::kMeasured;
+  }
+
+  void partner_agrees(const std::string& element, const std::string& partner, const Attribute& back,
+                      Attribute& shared) const {
     const std::vector<std::string>& others = partners_of(back);
     const auto has = [&](const std::string& id) { return std::ranges::find(others, id) != others.end(); };
-    if (!has(element))
+    if (is_compared_by_others(element) && !has(element))
       flag(shared, fmt::format("sharing_not_symmetric: shared_with of {} does not list this cache", partner));
     for (const std::string& third : partners_of(shared)) {
       if (third != partner && !has(third))
@@ -110,7 +118,9 @@ class Checker {
     Attribute* bandwidth = attribute(cache, AttributeId::kReadBandwidth);
     const Attribute* memory = attribute(to_string(ElementId::kDevice), AttributeId::kReadBandwidth);
     constexpr double kAlike = 1.05;
-    if (bandwidth != nullptr && memory != nullptr && *bandwidth->number() < kAlike * *memory->number()) {
+    if (bandwidth == nullptr || memory == nullptr) return;
+    if (is_bound_by_sms(*bandwidth) && is_bound_by_sms(*memory)) return;  // both are what the SMs can request
+    if (*bandwidth->number() < kAlike * *memory->number()) {
       flag(*bandwidth, "no_faster_than_memory");
     }
   }

@@ -274,6 +274,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   allow_for_drift(drift.cycles(), topology);
   settle_theoretical_bandwidth(topology);
   add_theoretical_bandwidths(topology);
+  add_bounds_of_sms(topology);
   check_consistency(topology);
   topology.total_seconds = bench.elapsed_seconds();
   return topology;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "gputopo/catalogue.h"
 #include "model/sm_clock.h"
@@ -121,6 +122,43 @@ void add_theoretical_bandwidths(Topology& topology) {
       // Reads only: stores pass through to the next level.
       add_peaks(element, {AttributeId::kReadBandwidth}, peak_of_banks);
     }
+  }
+}
+
+namespace {
+
+constexpr std::string_view kSmsAlone = "sms_alone_bytes_per_second";
+
+}  // namespace
+
+bool is_bound_by_sms(const Attribute& bandwidth) {
+  // Smaller values blame the SMs for what memory limits; larger values overlook that SMs disturb each other a little.
+  constexpr double kLeastPart = 0.95;
+  const Value* detail = bandwidth.find_detail(kSmsAlone);
+  const auto* alone = detail == nullptr ? nullptr : std::get_if<double>(detail);
+  return alone != nullptr && bandwidth.number() && *bandwidth.number() >= kLeastPart * *alone;
+}
+
+void add_bounds_of_sms(Topology& topology) {
+  const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
+  if (!sms) return;
+  for (MemoryElement& element : topology.memory) {
+    const ElementInfo* info = find_element(element.id);
+    const std::optional<double> of_one = number_of(element.attributes, AttributeId::kSmReadBandwidth);
+    if (info == nullptr || info->scope != Scope::kGpu || !of_one) continue;
+    Attribute& bandwidth = get_or_add(element.attributes, AttributeId::kReadBandwidth);
+    if (!bandwidth.number()) continue;
+    bandwidth.add_detail(std::string(kSmsAlone), std::round(*sms * *of_one));
+    const std::optional<double> theoretical = number_of(topology.device, AttributeId::kMemoryBandwidthTheoretical);
+    constexpr double kFarBelow = 0.7;  // healthy GPUs reach 85% and more
+    if (info->kind != ElementKind::kMemory || !theoretical || !is_bound_by_sms(bandwidth)) continue;
+    if (*bandwidth.number() >= kFarBelow * *theoretical) continue;
+    constexpr double kGiga = 1e9;
+    const std::string unit = unit_name(topology.vendor);
+    topology.warnings.push_back(fmt::format(
+        "{0}.read_bandwidth: the {1}s are the bound, not the memory: all of them reach {3:.0f} times what "
+        "one reads alone ({2:.3g} GB/s), which is {4:.0f}% of the theoretical {5:.0f} GB/s",
+        element.id, unit, *of_one / kGiga, *sms, 100 * *bandwidth.number() / *theoretical, *theoretical / kGiga));
   }
 }
 

@@ -14,4 +14,11 @@ void settle_theoretical_bandwidth(Topology& topology);
 // banks, and reads of a cache that lies in the same banks.
 void add_theoretical_bandwidths(Topology& topology);
 
+// Adds `sms_alone_bytes_per_second` to read bandwidths of levels that all SMs share: the sum of what each SM reads
+// alone. Warns if it explains why device memory reaches far less than its clock and bus allow.
+void add_bounds_of_sms(Topology& topology);
+
+// Whether the SMs cannot request more, by that detail.
+[[nodiscard]] bool is_bound_by_sms(const Attribute& bandwidth);
+
 }  // namespace gputopo
