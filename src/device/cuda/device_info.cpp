@@ -7,6 +7,7 @@
 
 #include "device/cuda/context_limits.h"
 #include "device/cuda/kernel_layout.h"
+#include "device/driver/host_room.h"
 #include "device/driver/sysfs.h"
 #include "device/launch/launch_gpu.h"
 
@@ -72,7 +73,8 @@ class InfoReader {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     driver_.check(driver_.mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
-    launch::set_memory(info_, free_bytes, total_bytes);
+    const bool is_integrated = attribute(DeviceAttribute::kIntegrated).value_or(0) != 0;
+    launch::set_memory(info_, free_bytes, total_bytes, is_integrated ? std::optional(host_room_bytes()) : std::nullopt);
     return std::move(info_);
   }
 

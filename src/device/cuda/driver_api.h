@@ -71,6 +71,7 @@ enum class DeviceAttribute : int {
   kRegistersPerBlock = 12,
   kClockKhz = 13,
   kSmCount = 16,
+  kIntegrated = 18,
   kComputeMode = 20,
   kEccEnabled = 32,
   kMemoryClockKhz = 36,

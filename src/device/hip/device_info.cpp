@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/driver/host_room.h"
 #include "device/driver/sysfs.h"
 #include "device/launch/launch_gpu.h"
 #include "gputopo/error.h"
@@ -53,7 +54,8 @@ class InfoReader {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     runtime_.check(runtime_.mem_get_info(&free_bytes, &total_bytes), "hipMemGetInfo");
-    launch::set_memory(info_, free_bytes, total_bytes);
+    const bool is_integrated = attribute(DeviceAttribute::kIntegrated).value_or(0) != 0;
+    launch::set_memory(info_, free_bytes, total_bytes, is_integrated ? std::optional(host_room_bytes()) : std::nullopt);
     return std::move(info_);
   }
 

@@ -46,6 +46,7 @@ inline constexpr Status kErrorUnknown = 999;
 enum class DeviceAttribute : int {
   kClockKhz = 5,
   kHostNativeAtomicSupported = 15,
+  kIntegrated = 16,
   kL2Bytes = 19,
   kMaxThreadsPerBlock = 56,
   kMaxThreadsPerSm = 57,

@@ -7,12 +7,15 @@
 
 namespace gputopo::launch {
 
-void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes) {
+void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes,
+                std::optional<std::uint64_t> host_room_bytes) {
   constexpr double kUsableMemory = 0.9;
+  constexpr std::uint64_t kPartOfRoom = 2;
   info.memory_bytes = total_bytes;
-  info.memory_free_bytes = free_bytes;
-  info.max_array_bytes =
-      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
+  info.memory_free_bytes = std::min(free_bytes, host_room_bytes.value_or(free_bytes));
+  auto usable = static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes));
+  if (host_room_bytes) usable = std::min(usable, *host_room_bytes / kPartOfRoom);
+  info.max_array_bytes = usable / kArenaAlignment * kArenaAlignment;
 }
 
 LaunchSpan span_of_launch(std::span<const BlockRecord> blocks) {

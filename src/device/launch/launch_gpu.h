@@ -27,8 +27,11 @@ inline constexpr double kMaxLaunchCycles = kMaxOperationCycles;
 inline constexpr std::uint64_t kArenaAlignment = 2ull << 20;
 inline constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
 
-// Sets the memory sizes. Arrays may take most of the free memory; the driver needs the rest.
-void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes);
+// Sets the memory sizes. Arrays may take most of the free memory; the driver needs the rest. `host_room_bytes`: of an
+// integrated GPU, whose memory is the host's, what this process can take of that. Arrays may take half of it, because
+// the system ends processes when memory runs out.
+void set_memory(DeviceInfo& info, std::uint64_t free_bytes, std::uint64_t total_bytes,
+                std::optional<std::uint64_t> host_room_bytes = std::nullopt);
 
 // How a kernel is launched. Blocks are one-dimensional.
 struct KernelLaunch {

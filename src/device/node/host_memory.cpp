@@ -7,15 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "device/driver/sysfs.h"
+#include "device/driver/host_room.h"
 #include "gputopo/error.h"
 
 namespace gputopo::node {
@@ -29,31 +27,6 @@ bool bind_to(std::byte* data, std::uint64_t bytes, std::uint32_t numa_node) {
   if (numa_node >= kBits * mask.size()) return false;
   mask[numa_node / kBits] = 1ul << (numa_node % kBits);
   return syscall(SYS_mbind, data, bytes, kBind, mask.data(), kBits * mask.size(), 0) == 0;
-}
-
-// Returns the memory that this process can still take before the system ends it, as far as is known: the limits of the
-// host, of the control groups of a scheduler or container, and of the NUMA node.
-std::uint64_t room(std::optional<std::uint32_t> numa_node) {
-  std::uint64_t least = read_meminfo("/proc/meminfo", "MemAvailable:").value_or(UINT64_MAX);
-  if (numa_node) {
-    const std::string meminfo = fmt::format("/sys/devices/system/node/node{}/meminfo", *numa_node);
-    if (const auto free = read_meminfo(meminfo, "MemFree:")) {
-      least = std::min(least, *free + read_meminfo(meminfo, "Inactive(file):").value_or(0));
-    }
-  }
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t path = line.find("::/");
-    if (path == std::string::npos) continue;
-    const std::filesystem::path root = "/sys/fs/cgroup";
-    for (std::filesystem::path group = root / line.substr(path + 3);; group = group.parent_path()) {
-      const auto most = read_number(group / "memory.max");
-      const std::uint64_t used = read_number(group / "memory.current").value_or(0);
-      if (most) least = std::min(least, *most > used ? *most - used : 0);
-      if (group == root || !group.has_relative_path()) break;
-    }
-  }
-  return least;
 }
 
 // Touching assigns the memory. Several threads do it, because clearing takes one core at least 0.1 s a GiB.
@@ -75,7 +48,7 @@ void touch(std::byte* data, std::uint64_t bytes) {
 HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_node) {
   // Memory is assigned on touch, and the system kills a process that takes too much without a message.
   constexpr std::uint64_t kPartOfRoom = 2;
-  if (bytes > room(numa_node) / kPartOfRoom) {
+  if (bytes > host_room_bytes(numa_node) / kPartOfRoom) {
     throw DeviceMemoryError(
         fmt::format("the host cannot spare {} MiB of memory for transfers; free some, or raise this job's memory limit",
                     bytes >> 20));

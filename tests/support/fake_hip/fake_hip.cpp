@@ -851,6 +851,7 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
     case DeviceAttribute::kWallClockKhz:
       return is("no_wall_clock") ? kErrorUnknown : answer(kWallClockKhz);
     case DeviceAttribute::kHostNativeAtomicSupported:
+    case DeviceAttribute::kIntegrated:
       return answer(0);
     case DeviceAttribute::kXccCount:
       return answer(*info.xcd_count);

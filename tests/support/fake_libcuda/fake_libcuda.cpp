@@ -299,6 +299,7 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle 
       {DeviceAttribute::kComputeCapabilityMinor, 0},
       {DeviceAttribute::kGlobalL1Supported, 1},
       {DeviceAttribute::kHostNativeAtomicSupported, 0},
+      {DeviceAttribute::kIntegrated, 0},
       {DeviceAttribute::kSharedBytesPerSm, 228 * 1024},
       {DeviceAttribute::kRegistersPerSm, 65536},
       {DeviceAttribute::kSharedBytesPerBlockOptIn, 227 * 1024},
