@@ -62,6 +62,18 @@ TEST(OperationThroughput, IsNoneWhereSmsDiffer) {
 }
 
 // A GPU that lowers its clock after half a second, and whose energy counter changes at every third launch.
+TEST(OperationRates, StopRisingIfMoreChainsReachNoMore) {
+  const std::vector<ChainRate> of_an_h200 = {{4, 4.02}, {8, 7.998}, {16, 7.998}, {32, 7.997}};  // mma.m8n8k4.f64
+  EXPECT_TRUE(has_stopped_rising(of_an_h200));
+  const std::vector<ChainRate> fewer_do_more = {{8, 8}, {16, 6}};
+  EXPECT_TRUE(has_stopped_rising(fewer_do_more));
+  const std::vector<ChainRate> rises = {{8, 16}, {16, 31.9}, {32, 63.5}};
+  EXPECT_FALSE(has_stopped_rising(rises)) << "twice as many chains do twice as much";
+  const std::vector<ChainRate> nearly_as_many = {{28, 63.4}, {32, 63.5}};
+  EXPECT_FALSE(has_stopped_rising(nearly_as_many)) << "what a seventh more does is noise";
+  EXPECT_FALSE(has_stopped_rising({}));
+}
+
 TEST(DecideSustained, TakesWhatIsLeftAfterASecond) {
   std::vector<SustainedLaunch> launches;
   for (int i = 0; i < 40; ++i) {

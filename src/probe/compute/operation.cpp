@@ -156,6 +156,14 @@ class Operation {
     std::erase_if(rates_, [&](const Rate& known) { return known.first.trial.is_same_way(trial); });
   }
 
+  [[nodiscard]] bool has_stopped_rising() const {
+    std::vector<ChainRate> rates;
+    for (const auto& [outcome, rate] : rates_) {
+      rates.push_back({static_cast<double>(outcome.trial.chains()), rate.value});
+    }
+    return probe::has_stopped_rising(rates, parameters_);
+  }
+
   [[nodiscard]] const Rate& best() const {
     return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
   }
@@ -195,7 +203,7 @@ class Operation {
           fmt::format("disturbed: {} warps may reach a higher rate, but their measurement was inconclusive: {}",
                       undecided().back().first.warps, why_no_rate_));
     }
-    if (is_bound_by_latency()) {
+    if (is_bound_by_latency() && !has_stopped_rising()) {
       attribute.flags.emplace_back(
           "bound_by_latency: with this number of warps, operations still wait for earlier results; more warps may "
           "reach a higher rate");

@@ -81,6 +81,15 @@ double four_digits(double value) {
   return exponent < 0 ? std::round(value * unit) / unit : std::round(value / unit) * unit;
 }
 
+bool has_stopped_rising(std::span<const ChainRate> rates, const OperationParameters& parameters) {
+  if (rates.empty()) return false;
+  const double best = std::ranges::max_element(rates, {}, &ChainRate::per_clk)->per_clk;
+  const double most = std::ranges::max_element(rates, {}, &ChainRate::chains)->chains;
+  return std::ranges::any_of(rates, [&](const ChainRate& rate) {
+    return rate.per_clk >= (1 - parameters.flat_part) * best && rate.chains * parameters.more_chains <= most;
+  });
+}
+
 Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches, const SustainedParameters& parameters) {
   double before = 0;
   std::vector<double> rates;

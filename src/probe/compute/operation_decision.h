@@ -36,6 +36,10 @@ struct OperationParameters {
   double latency_bound = 0.7;
   // Share of the maximum that counts as nearly all.
   double nearly_all = 0.9;
+  // The rate no longer rises with the chains if this many times as many chains reach no more than this share beyond the
+  // fewer. Smaller values of `more_chains` compare rates that differ by noise alone.
+  double more_chains = 1.5;
+  double flat_part = 0.03;
 };
 
 // Cycles of blocks that each ran `rounds` rounds: of programs that are alike, or of the SMs of one program.
@@ -59,6 +63,15 @@ struct PerOperation {
 [[nodiscard]] Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
                                                                  double operations_per_round, double lanes,
                                                                  const OperationParameters& parameters = {});
+
+// The rate of chains on an SM.
+struct ChainRate {
+  double chains = 0;
+  double per_clk = 0;
+};
+// Whether more chains, of which this many at once were tried, reached no higher rate than fewer ones: then something
+// else than latency limits the best rate.
+[[nodiscard]] bool has_stopped_rising(std::span<const ChainRate> rates, const OperationParameters& parameters = {});
 
 // Rounds to four significant digits: an SM does between a sixteenth of an operation per clock and hundreds.
 [[nodiscard]] double four_digits(double value);
