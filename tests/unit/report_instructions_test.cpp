@@ -51,13 +51,18 @@ TEST(InstructionsInReports, AreWrittenAndReadAgain) {
 }
 
 TEST(InstructionsInReports, AreInEveryFormat) {
-  const Topology topology = with_operations();
+  Topology topology = with_operations();
+  MemoryElement peaks{.id = "peaks", .title = "Peaks"};
+  get_or_add(peaks.attributes, AttributeId::kPeakF32) = number(66.5e12, "FLOP/s");
+  get_or_add(peaks.attributes, AttributeId::kPeakMatrixF16) = number(800e12, "FLOP/s");
+  get_or_add(peaks.attributes, AttributeId::kSustainedMatrixF16) = number(600e12, "FLOP/s");
+  topology.memory.push_back(peaks);
   EXPECT_THAT(to_csv(topology), HasSubstr("instructions.fma.f32,throughput,127,"));
   EXPECT_THAT(to_csv(topology), HasSubstr("instructions.tanh.approx.f32,latency,,,,,unavailable:not_supported"));
   EXPECT_THAT(to_markdown(topology), HasSubstr("| fma.f32 | Fused multiply-add | 4.03 cycles | 127 ops/clk |"));
   const std::string table = to_terminal(topology, {.width = 100, .height = 200});
   EXPECT_THAT(table, HasSubstr("fma.f32"));
-  EXPECT_THAT(table, HasSubstr("peaks: f32 66.4 TFLOP/s"));
+  EXPECT_THAT(table, HasSubstr("peaks: f32 66.5 TFLOP/s, matrix f16 800 TFLOP/s\n")) << "as peaks.f32";
   EXPECT_THAT(table, HasSubstr("needs compute capability 7.5 (instructions tanh.approx.f32)"));
   EXPECT_THAT(to_html(topology), HasSubstr("fma.f32 (Fused multiply-add)"));
   EXPECT_THAT(check_to_prometheus({}, topology), HasSubstr("operation=\"fma.f32\""));

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
-#include "gputopo/operation.h"
 #include "report/words/hierarchy.h"
+#include "report/words/units.h"
+#include "report/words/value_text.h"
 
 namespace gputopo::report {
 namespace {
@@ -60,43 +59,15 @@ bool has_throughputs(const std::vector<Instruction>& instructions) {
   });
 }
 
-// "f32", "matrix f16", or "sparse matrix f16", which also counts skipped operations; empty if not arithmetic.
-std::string kind_of_peak(const OperationInfo& operation) {
-  if (operation.of == OperationClass::kArithmetic) return std::string(to_string(operation.type));
-  if (operation.of != OperationClass::kMatrix) return "";
-  return fmt::format("{}matrix {}", operation.name.find("mma.sp.") != std::string_view::npos ? "sparse " : "",
-                     operation.name.substr(operation.name.rfind('.') + 1));
-}
-
-bool counts_whole_numbers(const OperationInfo& operation) {
-  const std::string_view type = operation.name.substr(operation.name.rfind('.') + 1);
-  return type.starts_with('s') || type.starts_with('u') || type == "b1";
-}
-
 }  // namespace
 
-std::string peaks_text(const std::vector<Instruction>& instructions, int width) {
-  std::vector<std::pair<std::string, double>> peaks;  // in catalogue order
-  std::map<std::string, std::string> units;
-  for (const Instruction& instruction : instructions) {
-    const OperationInfo* operation = find_operation(instruction.id);
-    const Attribute* throughput = find(instruction.attributes, AttributeId::kThroughput);
-    if (operation == nullptr || throughput == nullptr || !throughput->available()) continue;
-    const Value* detail = throughput->find_detail("peak_ops_per_second");
-    const double* peak = detail == nullptr ? nullptr : std::get_if<double>(detail);
-    const std::string kind = kind_of_peak(*operation);
-    if (peak == nullptr || kind.empty()) continue;
-    units[kind] = counts_whole_numbers(*operation) ? "TOP/s" : "TFLOP/s";
-    const auto known = std::ranges::find(peaks, kind, &std::pair<std::string, double>::first);
-    if (known == peaks.end()) {
-      peaks.emplace_back(kind, *peak);
-    } else {
-      known->second = std::max(known->second, *peak);
-    }
-  }
+std::string peaks_text(const Topology& topology, int width) {
+  const MemoryElement* peaks = topology.find_memory(ElementId::kPeaks);
+  if (peaks == nullptr) return "";
   std::string text;
-  for (const auto& [kind, peak] : peaks) {
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", kind, significant(peak / 1e12, 3), units[kind]);
+  for (const auto& [name, attribute] : peaks->attributes) {
+    if (!attribute.available() || !attribute.number() || name.starts_with("sustained_")) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", readable(name), value_text(attribute));
   }
   return text.empty() ? "" : wrap("peaks: ", text, width);
 }
@@ -128,7 +99,8 @@ std::string latencies_text(const std::vector<Instruction>& instructions, int wid
   return text.empty() ? "" : wrap("", "latency of operations in cycles: " + text, width);
 }
 
-std::string instructions_text(const std::vector<Instruction>& instructions, const TextStyle& style) {
+std::string instructions_text(const Topology& topology, const TextStyle& style) {
+  const std::vector<Instruction>& instructions = topology.instructions;
   if (!has_throughputs(instructions)) return "";
   std::vector<const Instruction*> shown;
   std::string used;
@@ -141,7 +113,7 @@ std::string instructions_text(const std::vector<Instruction>& instructions, cons
   std::size_t beside = std::min(kMostBeside, shown.size());
   while (beside > 1 && table_width(table_of(shown, beside), style) > static_cast<std::size_t>(style.width)) --beside;
   const std::string legend = "cycles: latency of an operation; /clk: operations per clock and SM, counted per lane; ";
-  return render(table_of(shown, beside), style) + peaks_text(instructions, style.width) +
+  return render(table_of(shown, beside), style) + peaks_text(topology, style.width) +
          paint(wrap("", legend + marks_legend(used), style.width), Tone::kFaint, style.colour);
 }
 

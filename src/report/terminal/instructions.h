@@ -9,8 +9,8 @@
 
 namespace gputopo::report {
 
-// "vector f32 66.9 TFLOP/s, ...": for each type, the highest arithmetic rate of all SMs. Empty if none is known.
-[[nodiscard]] std::string peaks_text(const std::vector<Instruction>& instructions, int width);
+// "f32 66.9 TFLOP/s, ...": the element `peaks`. Empty if it has no values.
+[[nodiscard]] std::string peaks_text(const Topology& topology, int width);
 
 // One line per execution unit: its operations, and its peak in lanes per clock. Empty if unknown.
 [[nodiscard]] std::string pipes_text(const Topology& topology, int width);
@@ -19,6 +19,6 @@ namespace gputopo::report {
 [[nodiscard]] std::string latencies_text(const std::vector<Instruction>& instructions, int width);
 
 // Operation, latency and throughput in as many side-by-side columns as fit, with a legend. Empty without throughputs.
-[[nodiscard]] std::string instructions_text(const std::vector<Instruction>& instructions, const TextStyle& style);
+[[nodiscard]] std::string instructions_text(const Topology& topology, const TextStyle& style);
 
 }  // namespace gputopo::report

@@ -248,7 +248,7 @@ Screen basic_screen(const Topology& topology, const std::vector<const MemoryElem
   Screen screen;
   screen.head = device_lines(topology, false, style);
   screen.table = report::table_text(hierarchy, elements, true, style);
-  screen.instructions = report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
+  screen.instructions = report::instructions_text(topology, {style.width, style.colour, style.unicode});
   screen.pipes = report::pipes_text(topology, style.width);
   screen.flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
   screen.warnings = warnings_text(topology, style);
