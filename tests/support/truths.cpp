@@ -76,7 +76,7 @@ class Truths {
     if (!space) return;
     const CacheSpec* cache = cache_at(machine_, *element.space, element.depth);
     const bool of_sm = element.id != ElementId::kL2 && element.id != ElementId::kL3;
-    if (cache == nullptr || (of_sm && cache->id == "l2")) {
+    if (cache == nullptr || (of_sm && (cache->id == "l2" || cache->id == "behind"))) {
       // If there is no constant L1.5, a probe may report a constant L2 in its place.
       if (element.id != ElementId::kConstantL15) absent(element, AttributeId::kSize);
       return;

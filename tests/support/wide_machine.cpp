@@ -484,6 +484,80 @@ void draw_operands(Draw draw, sim::MachineSpec& machine) {
   code.pass_constants = draw.pick<std::uint32_t>({0, 1, 1, 2});
 }
 
+// ---- What machines that fooled gputopo have in common ----
+
+// Memory is hardly farther than the last cache.
+void bring_memory_close(Draw& draw, sim::MachineSpec& machine) {
+  const double farther = draw.uniform(1.05, 1.15);
+  for (auto& [space, spec] : machine.spaces) {
+    if (!spec.path.empty()) spec.memory_latency_cycles = spec.path.back().latency_cycles * farther;
+  }
+}
+
+void take_a_tiny_first_cache(Draw& draw, sim::MachineSpec& machine) {
+  const std::string first = machine.spaces.at(Space::kGlobal).path.front().cache;
+  CacheSpec& cache = *std::ranges::find(machine.caches, first, &CacheSpec::id);
+  if (first == "l2") return;
+  cache.line_bytes = std::min(cache.line_bytes, 64u);
+  cache.sector_bytes = std::min(cache.sector_bytes, cache.line_bytes);
+  cache.set_interleave_bytes = 0;
+  cache.index = IndexHash::kModulo;
+  cache.ways = draw.pick<std::uint32_t>({1, 2, 4});
+  cache.victim_weights.clear();
+  fit_replacement(cache);
+  cache.size_bytes = std::uint64_t{cache.line_bytes} * cache.ways * draw.pick<std::uint32_t>({2, 3, 4});
+}
+
+void fetch_more_into_l3(Draw& draw, sim::MachineSpec& machine) {
+  const auto l3 = std::ranges::find(machine.caches, "l3", &CacheSpec::id);
+  if (l3 == machine.caches.end()) return;
+  const CacheSpec& l2 = *std::ranges::find(machine.caches, "l2", &CacheSpec::id);
+  const std::uint64_t lines = l3->size_bytes / l3->line_bytes;
+  l3->sector_bytes = l2.sector_bytes * draw.pick<std::uint32_t>({2, 4});
+  l3->line_bytes = std::max(l3->line_bytes, l3->sector_bytes);
+  l3->size_bytes = lines * l3->line_bytes;
+  if (machine.info.l3_bytes) machine.info.l3_bytes = l3->size_bytes;
+  if (l3->set_interleave_bytes != 0) l3->set_interleave_bytes = 2 * l3->line_bytes;
+}
+
+// The L2 becomes the cache behind a new one.
+void put_a_cache_before_l2(Draw& draw, sim::MachineSpec& machine) {
+  CacheSpec& behind = *std::ranges::find(machine.caches, "l2", &CacheSpec::id);
+  const std::string first = machine.spaces.at(Space::kGlobal).path.front().cache;
+  const CacheSpec& nearest = *std::ranges::find(machine.caches, first, &CacheSpec::id);
+  const double least = std::max(32 * kKib, 2.5 * static_cast<double>(nearest.size_bytes));
+  if (behind.partitions > 1 || static_cast<double>(behind.size_bytes) < 3 * least) return;
+  behind.id = "behind";
+  CacheSpec l2 = draw_cache(draw, "l2", least, static_cast<double>(behind.size_bytes) / 3);
+  put_behind(behind, l2);
+  l2.write_policy = behind.write_policy;
+  l2.write_allocate = behind.write_allocate;
+  l2.scope = draw.pick<sim::Scope>({sim::Scope::kGroup, sim::Scope::kGpu});
+  if (l2.scope == sim::Scope::kGroup) machine.sm_groups = draw_groups(draw, machine.info.sm_count, 1);
+  machine.caches.push_back(l2);
+  machine.info.l2_bytes.reset();
+  const double farther = draw.uniform(1.3, 2);
+  for (auto& [space, spec] : machine.spaces) {
+    const auto stop = std::ranges::find(spec.path, "l2", &sim::PathStop::cache);
+    if (stop == spec.path.end()) continue;
+    sim::PathStop of_behind = *stop;
+    of_behind.cache = "behind";
+    of_behind.latency_cycles *= farther;
+    spec.memory_latency_cycles *= farther;
+    if (space == Space::kConstant) {
+      *stop = of_behind;
+    } else {
+      spec.path.insert(stop + 1, of_behind);
+    }
+  }
+  if (machine.code) {
+    for (sim::OperandStop& stop : machine.code->operand_path) {
+      if (stop.cache == "l2") stop.cache = "behind";
+    }
+  }
+  machine.bandwidths["behind"] = draw_bandwidth(draw, machine.info, 12, 20);
+}
+
 }  // namespace
 
 std::string_view to_string(Tier tier) {
@@ -517,6 +591,19 @@ sim::MachineSpec wide_machine(std::uint64_t seed) {
   if (machine.info.vendor == "NVIDIA") draw_jumps(Draw(seed ^ kOwnSeedsOfJumps), machine);
   constexpr std::uint64_t kOwnSeedsOfOperands = 0xbf58476d1ce4e5b9;
   if (machine.info.vendor == "NVIDIA") draw_operands(Draw(seed ^ kOwnSeedsOfOperands), machine);
+  return machine;
+}
+
+sim::MachineSpec extended_machine(std::uint64_t seed) {
+  sim::MachineSpec machine = wide_machine(seed);
+  constexpr std::uint64_t kOwnSeedsOfChanges = 0xd6e8feb86659fd93;
+  Draw draw(seed ^ kOwnSeedsOfChanges);
+  const bool is_amd = machine.info.vendor == "AMD";
+  const bool has_parts = machine.spaces.at(Space::kGlobalBypassL1).path.front().far_latency_cycles > 0;
+  if (draw.chance(0.3)) take_a_tiny_first_cache(draw, machine);
+  if (is_amd && draw.chance(0.6)) fetch_more_into_l3(draw, machine);
+  if (!is_amd && draw.chance(0.4)) put_a_cache_before_l2(draw, machine);
+  if (!has_parts && draw.chance(0.3)) bring_memory_close(draw, machine);
   return machine;
 }
 

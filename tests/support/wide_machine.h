@@ -19,4 +19,8 @@ enum class Tier : std::uint8_t { kQuiet, kMid, kHarsh };
 
 [[nodiscard]] sim::MachineSpec wide_machine(std::uint64_t seed);
 
+// The same machine, but most have something that fooled gputopo before: a first cache of less than 1 KiB, an L3 that
+// fetches more than L2, two caches behind L1, memory that is 5 to 15% slower than the last cache.
+[[nodiscard]] sim::MachineSpec extended_machine(std::uint64_t seed);
+
 }  // namespace gputopo::truth

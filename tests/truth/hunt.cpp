@@ -1,5 +1,5 @@
-// Looks for machines that fool gputopo: hunt MINUTES [FIRST_SEED [FOLDER]]. Draws machines from the wide prior. If a
-// value is confidently wrong, simplifies the machine as long as the value stays wrong. Writes the result as a machine
+// Looks for machines that fool gputopo: hunt MINUTES [FIRST_SEED [FOLDER]]. Draws machines from the extended prior. If
+// a value is confidently wrong, simplifies the machine as long as the value stays wrong. Writes the result as a machine
 // file, with the command that shows the error.
 #include <fmt/format.h>
 
@@ -154,7 +154,7 @@ class Hunter {
 
  private:
   void hunt(std::uint64_t seed) {
-    const MachineSpec machine = wide_machine(seed);
+    const MachineSpec machine = extended_machine(seed);
     const Trial trial = try_machine(machine, seed, truths_of(machine));
     for (const Judged& judged : trial.values) {
       if (judged.verdict != Verdict::kConfidentlyWrong) continue;

@@ -214,10 +214,10 @@ std::string lines_of(const char* title, const std::vector<std::string>& lines) {
   return text;
 }
 
-WideOutcome judge_machines(std::uint64_t first, std::uint64_t machines) {
+WideOutcome judge_machines(std::uint64_t first, std::uint64_t machines, sim::MachineSpec (*draw)(std::uint64_t seed)) {
   WideOutcome outcome;
-  const auto try_seed = [](std::uint64_t seed) {
-    const sim::MachineSpec machine = wide_machine(seed);
+  const auto try_seed = [draw](std::uint64_t seed) {
+    const sim::MachineSpec machine = draw(seed);
     return std::pair(seed, try_machine(machine, seed, truths_of(machine)));
   };
   judge_seeds(first, machines, try_seed, [&](const std::pair<std::uint64_t, Trial>& found) {
@@ -246,17 +246,8 @@ WideOutcome judge_machines(std::uint64_t first, std::uint64_t machines) {
   return outcome;
 }
 
-TEST(WidePrior, FewValuesAreConfidentlyWrong) {
-  const std::uint64_t machines = machines_wanted();
-  const WideOutcome outcome = judge_machines(first_seed(), machines);
-  const std::uint64_t first = first_seed();
-  const std::string table = table_of(outcome);
-  if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) {
-    const std::string beside = fs::exists(path) ? comparison_section(read_file(path)) : "";
-    write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome) +
-                         (beside.empty() ? "" : "\n" + beside));
-  }
-  const std::string report = table + lines_of("Confidently wrong", outcome.wrong);
+void judge(const WideOutcome& outcome, std::uint64_t first, std::uint64_t machines) {
+  const std::string report = table_of(outcome) + lines_of("Confidently wrong", outcome.wrong);
   if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) {
     fmt::print("{}{}{}", report, lines_of("Silent", outcome.silent), slowest_of(outcome));
   }
@@ -272,6 +263,24 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
                  shares_of(outcome.machines[tier], &WideTally::outside, &WideTally::intervals),
                  kGoals[tier].outside / 100);
   }
+}
+
+TEST(WidePrior, FewValuesAreConfidentlyWrong) {
+  const std::uint64_t machines = machines_wanted();
+  const WideOutcome outcome = judge_machines(first_seed(), machines, wide_machine);
+  const std::uint64_t first = first_seed();
+  const std::string table = table_of(outcome);
+  if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) {
+    const std::string beside = fs::exists(path) ? comparison_section(read_file(path)) : "";
+    write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome) +
+                         (beside.empty() ? "" : "\n" + beside));
+  }
+  judge(outcome, first, machines);
+}
+
+TEST(ExtendedPrior, FewValuesAreConfidentlyWrong) {
+  const std::uint64_t machines = (machines_wanted() + 3) / 4;
+  judge(judge_machines(first_seed(), machines, extended_machine), first_seed(), machines);
 }
 
 // No page seemed to fit this TLB, so the probe had zero pages to distribute lines over.
