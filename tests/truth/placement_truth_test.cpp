@@ -43,6 +43,18 @@ TEST_F(PlacementTruth, AreOneWhereAllAreAsFar) {
   EXPECT_NEAR(found[1] - found[0], 0, 0.2);
 }
 
+TEST_F(PlacementTruth, DoesNotMatterToSharedMemory) {
+  sim::MachineSpec machine = test::two_level_machine();
+  machine.tpc_distances_cycles = {20};
+  constexpr double kCycles = 25;
+  machine.spaces[Space::kShared].memory_latency_cycles = kCycles;
+  DiscoverOptions options;
+  options.elements = {"shared"};
+  options.attributes = {"latency"};
+  const Topology found = truth::discover_machine(machine, 1, std::move(options)).topology;
+  EXPECT_NEAR(found.find_attribute("shared", "latency")->number().value_or(0), kCycles, 0.5);
+}
+
 // The second texture level and the third constant level.
 TEST_F(PlacementTruth, OfGt200sSharedCachesAreFound) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));

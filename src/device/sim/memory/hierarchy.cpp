@@ -98,7 +98,7 @@ bool Hierarchy::chose_at_random() const {
 
 Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm) {
   Path path = overlapping_path_of(space, warp, sm, near_sm);
-  add_distance(path, near_sm);
+  if (space != Space::kShared) add_distance(path, near_sm);
   return path;
 }
 
